@@ -1,0 +1,81 @@
+# Every target sets up what it needs. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+# Parallel test processes: `make test WORKERS=0` runs in one.
+WORKERS ?= auto
+# Any pytest arguments: `make test PYTEST_ARGS=tests/core`.
+PYTEST_ARGS ?=
+PIP_TOOLS := pip-tools==7.6.2
+
+DEV := .venv/.stamp
+PROTO := .venv-proto/.stamp
+LOCK := .venv-lock/.stamp
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
+COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
+	--generate-hashes --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+
+# The test of generated code generates again with this interpreter and compares.
+export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
+export PYTHONPATH := server:clients/python:.
+
+.PHONY: help demo test lint types suite fmt proto lock wheel clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(DEV) ## start a server, prune a long session, show the saving (CONVERSATION=FILE for your own)
+	.venv/bin/python -m bench.demo $(if $(CONVERSATION),--conversation "$(CONVERSATION)")
+
+test: lint types suite ## everything a change must pass: lint, types, and the whole suite
+
+lint: $(DEV) ## ruff, the import contracts, buf
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/lint-imports --no-cache
+	.venv/bin/buf lint proto
+
+types: $(DEV) ## mypy --strict
+	.venv/bin/mypy
+
+suite: $(DEV) $(PROTO) ## the tests alone (PYTEST_ARGS=tests/core for some, WORKERS=0 for one process)
+	.venv/bin/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+fmt: $(DEV) ## format and mend what can be mended
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+	.venv/bin/buf format --write proto
+
+proto: $(PROTO) ## generate clients/python/pinch/v1 from proto/
+	.venv-proto/bin/python proto/generate.py
+
+lock: $(LOCK) ## resolve requirements/*.txt anew: versions and hashes
+	$(COMPILE) --extra server --extra postgres --extra dev --output-file requirements/dev.txt pyproject.toml
+	$(COMPILE) --output-file requirements/proto.txt requirements/proto.in
+
+wheel: $(DEV) ## build dist/*.whl
+	.venv/bin/python -m build --no-isolation --wheel
+
+clean: ## remove the environments and everything made
+	rm -rf .venv .venv-proto .venv-lock dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache .coverage .coverage.* htmlcov
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(DEV): requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv --clear .venv
+	.venv/bin/python $(PIP_INSTALL) --require-hashes -r requirements/dev.txt
+	.venv/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(PROTO): requirements/proto.txt
+	$(PYTHON) -m venv --clear .venv-proto
+	.venv-proto/bin/python $(PIP_INSTALL) --require-hashes -r requirements/proto.txt
+	@touch $@
+
+$(LOCK): Makefile
+	$(PYTHON) -m venv --clear .venv-lock
+	.venv-lock/bin/python $(PIP_INSTALL) '$(PIP_TOOLS)'
+	@touch $@

@@ -1,0 +1,147 @@
+"""Where the servers are and how to reach them: addresses, TLS, token, channel options (C4, C5, C7, C10)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import TYPE_CHECKING, Any, Final
+
+import grpc
+
+from pinch.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MESSAGE_LIMIT_BYTES: Final = 64 * 1024 * 1024
+"""Largest request and largest reply, in bytes."""
+
+DEFAULT_TIMEOUT_SECONDS: Final = 2.0
+"""Time for a whole call, its retry included, in seconds."""
+
+_OPTIONS: Final[tuple[tuple[str, Any], ...]] = (
+    ("grpc.max_send_message_length", MESSAGE_LIMIT_BYTES),
+    ("grpc.max_receive_message_length", MESSAGE_LIMIT_BYTES),
+    # A peer that vanished is found out between calls, not by the next call's deadline.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    # gRPC's own bound is two minutes: too long to run unpruned after a server has come back.
+    ("grpc.max_reconnect_backoff_ms", 5_000),
+    # Also for one address, which may be a name with several records.
+    ("grpc.service_config", json.dumps({"loadBalancingConfig": [{"round_robin": {}}]})),
+    ("grpc.primary_user_agent", f"pinch-python/{VERSION}"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tls:
+    """How to speak TLS; without arguments, with the system's trusted roots.
+
+    Attributes:
+        root_certificates: Trusted roots in PEM, or None for gRPC's own.
+        private_key: The client's key in PEM, for mutual TLS.
+        certificate_chain: The client's certificate in PEM, for mutual TLS.
+        server_name: Name to expect in the server's certificate, needed when addresses are plain IPs.
+    """
+
+    root_certificates: bytes | None = None
+    private_key: bytes | None = field(default=None, repr=False)
+    certificate_chain: bytes | None = None
+    server_name: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError when only one half of the client's identity is given."""
+        if (self.private_key is None) != (self.certificate_chain is None):
+            raise ValueError("mutual TLS needs both private_key and certificate_chain")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """Everything that opening a channel takes, checked once."""
+
+    target: str
+    timeout: float
+    tls: Tls | None
+    metadata: tuple[tuple[str, str], ...] = field(repr=False)
+
+    def options(self) -> list[tuple[str, Any]]:
+        """Channel options by name."""
+        if self.tls is None or self.tls.server_name is None:
+            return list(_OPTIONS)
+        return [
+            *_OPTIONS,
+            ("grpc.ssl_target_name_override", self.tls.server_name),
+            ("grpc.default_authority", self.tls.server_name),
+        ]
+
+    def credentials(self) -> grpc.ChannelCredentials | None:
+        """Channel credentials, or None for plain text."""
+        if self.tls is None:
+            return None
+        return grpc.ssl_channel_credentials(
+            self.tls.root_certificates, self.tls.private_key, self.tls.certificate_chain
+        )
+
+
+def connection(
+    addresses: str | Sequence[str], *, timeout: float, token: str | None, tls: Tls | None
+) -> Connection:
+    """Checks a client's arguments.
+
+    Raises:
+        ValueError: There is no address, the addresses cannot share a channel, the timeout is not above zero,
+            or the token is not printable ASCII.
+    """
+    if not timeout > 0:
+        raise ValueError(f"timeout must be above 0 seconds, not {timeout}")
+    metadata = [("pinch-client", f"python/{VERSION}")]
+    if token is not None:
+        if not token or not token.isascii() or not token.isprintable():
+            raise ValueError("token must be printable ASCII and not empty")
+        metadata.append(("authorization", f"Bearer {token}"))
+    return Connection(target=target_of(addresses), timeout=timeout, tls=tls, metadata=tuple(metadata))
+
+
+def target_of(addresses: str | Sequence[str]) -> str:
+    """The gRPC target for one address or several.
+
+    Args:
+        addresses: One or more `host:port`, `unix:/path` or any other gRPC target; a text may hold several,
+            separated by commas.
+
+    Raises:
+        ValueError: None is given, or several that are not all IPv4 or all IPv6: gRPC cannot join those.
+    """
+    if isinstance(addresses, str):
+        scheme, separator, _ = addresses.partition(":")
+        whole = separator and scheme in {"ipv4", "ipv6"}
+        given = [addresses] if whole else addresses.split(",")
+    else:
+        given = list(addresses)
+    given = [address.strip() for address in given]
+    if not given or not all(given):
+        raise ValueError("at least one address is needed, and none may be empty")
+    if len(given) == 1:
+        return given[0]
+    for scheme, kind in (("ipv4", IPv4Address), ("ipv6", IPv6Address)):
+        if all(_is_literal(address, kind) for address in given):
+            return f"{scheme}:{','.join(given)}"
+    raise ValueError(
+        "several addresses must all be IPv4:port or all [IPv6]:port; "
+        f"for several hosts use one DNS name with a record for each, not {', '.join(given)}"
+    )
+
+
+def _is_literal(address: str, kind: type[IPv4Address | IPv6Address]) -> bool:
+    host, separator, port = address.rpartition(":")
+    if kind is IPv6Address:
+        if not (host.startswith("[") and host.endswith("]")):
+            return False
+        host = host[1:-1]
+    try:
+        kind(host)
+    except AddressValueError:
+        return False
+    return bool(separator) and port.isdecimal()

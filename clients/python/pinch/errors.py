@@ -1,0 +1,41 @@
+"""What can go wrong with a call, drawn as one small tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import grpc
+
+# Details come from the network; a reason is meant for one log line.
+_LONGEST_DETAILS = 300
+
+
+class PinchError(Exception):
+    """Any failure of a call. A client raises it only when it is strict, and else puts it into its result.
+
+    The text is the reason in one line. It never quotes the conversation.
+    """
+
+
+class RequestError(PinchError):
+    """The conversation could not be put into a request, so nothing was sent."""
+
+
+class CallError(PinchError):
+    """The server answered with another status than OK, or not at all, or not in time.
+
+    Attributes:
+        code: The gRPC status; DEADLINE_EXCEEDED when time ran out, UNAVAILABLE when nobody answered.
+        details: The server's own words, shortened to one line.
+    """
+
+    def __init__(self, code: grpc.StatusCode, details: str) -> None:
+        line = " ".join(details.split())[:_LONGEST_DETAILS]
+        super().__init__(f"{code.name}: {line}" if line else code.name)
+        self.code = code
+        self.details = line
+
+
+class ReplyError(PinchError):
+    """The server's reply does not fit the conversation that was sent, so none of it was used."""

@@ -1,0 +1,65 @@
+"""The request that reports what became of a pruned conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypedDict
+
+from pinch.errors import RequestError
+from pinch.v1.prune_pb2 import ReportOutcomeRequest
+
+if TYPE_CHECKING:
+    from pinch.v1.prune_pb2 import Outcome, TokenUsage
+
+
+class OutcomeOptions(TypedDict, total=False):
+    """Keywords of `report_outcome`; each may be left out.
+
+    Attributes:
+        selected_model: Name of the model that was called.
+        usage: What the provider counted.
+        cost_usd: What the call cost, in US dollars; a text must be plain decimal, such as `0.0123`.
+        timeout: Time for this call, its retry included, in seconds, instead of the client's.
+    """
+
+    selected_model: str
+    usage: TokenUsage | None
+    cost_usd: Decimal | str | None
+    timeout: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedOutcome:
+    """A report that is ready to be sent."""
+
+    request: ReportOutcomeRequest
+    timeout: float | None
+
+
+def prepare_outcome(
+    decision_id: str,
+    outcome: Outcome.ValueType,
+    *,
+    selected_model: str = "",
+    usage: TokenUsage | None = None,
+    cost_usd: Decimal | str | None = None,
+    timeout: float | None = None,
+) -> PreparedOutcome:
+    """Makes the request.
+
+    Raises:
+        RequestError: There is no decision id, since the conversation was returned after a failure.
+    """
+    if not decision_id:
+        raise RequestError("there is no decision to report on")
+    # A Decimal's own text may use an exponent, which the contract does not.
+    cost = f"{cost_usd:f}" if isinstance(cost_usd, Decimal) else cost_usd
+    request = ReportOutcomeRequest(
+        decision_id=decision_id,
+        outcome=outcome,
+        selected_model=selected_model,
+        usage=usage,
+        cost_usd=cost or "",
+    )
+    return PreparedOutcome(request, timeout)

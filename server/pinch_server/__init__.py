@@ -1,0 +1,3 @@
+"""The Pinch server: prunes agent conversations for LLM routers and records what it saved."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,34 @@
+"""What the commands say to people: always on standard error, so that standard output holds results alone."""
+
+import sys
+from collections.abc import Iterable
+from typing import Final, NoReturn
+
+import click
+from rich.console import Console
+
+EXIT_FAILED: Final = 1
+"""It was asked for rightly and did not work out."""
+EXIT_REFUSED: Final = 2
+"""What was asked for, or the input, is wrong."""
+
+
+def console() -> Console:
+    """Standard error, as it is now."""
+    return Console(file=sys.stderr, highlight=False, soft_wrap=True)
+
+
+def say(line: str) -> None:
+    """Writes one line to standard error."""
+    click.echo(line, err=True)
+
+
+def stop(problems: Iterable[str], status: int) -> NoReturn:
+    """Writes each problem on a line of its own and ends the command.
+
+    Raises:
+        SystemExit: Always, with `status`.
+    """
+    for problem in problems:
+        say(problem)
+    raise SystemExit(status)

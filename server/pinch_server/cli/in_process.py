@@ -1,0 +1,65 @@
+"""Pruning in this process: the service's use case and conversions, without a wire and without a record."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from pinch import Pruned
+from pinch.conversations import prepare_body
+from pinch_server.cli.pruning import Asked, Pruner, RefusedError, wire_format
+from pinch_server.clock import SystemClock, Uuid7Ids
+from pinch_server.core.decision import Decision, Outcome
+from pinch_server.decide import Decider, InvalidCallError
+from pinch_server.policy import counter_of, policy_of
+from pinch_server.rpc.convert import read_request, write_reply
+from pinch_server.settings import Settings
+
+
+@contextmanager
+def in_process(asked: Asked, settings: Settings) -> Iterator[Pruner]:
+    """A pruner that keeps nothing.
+
+    Args:
+        asked: What the command line asks for.
+        settings: The settings in force; limits that were not given are theirs.
+    """
+    # There is no session on the command line, so nothing is ever hashed with the key.
+    policy = policy_of(settings, session_key=b"")
+    unkept = _Unkept()
+    decider = Decider(policy, counter_of(settings), unkept, unkept, SystemClock(), Uuid7Ids())
+
+    def prune(body: bytes) -> Pruned[bytes]:
+        prepared = prepare_body(body, wire_format(asked.format), dry_run=asked.dry_run)
+        received = read_request(prepared.request)
+        # Given to the use case as they are: some of its limits have no field in a request.
+        call = replace(received.call, limits=asked.limits)
+        try:
+            decided = decider.decide(call)
+        except InvalidCallError as error:
+            raise RefusedError(tuple(map(str, error.violations)), is_callers_fault=True) from None
+        return prepared.finish(write_reply(received, decided))
+
+    yield Pruner(prune, settings.server.max_message_bytes)
+
+
+class _Unkept:
+    """A recorder and observer for decisions of which no record is wanted."""
+
+    def record(self, decision: Decision) -> bool:
+        """Keeps nothing."""
+        del decision
+        return False
+
+    def report(self, outcome: Outcome) -> bool:
+        """Keeps nothing."""
+        del outcome
+        return False
+
+    def close(self) -> None:
+        """Has nothing to move."""
+
+    def decided(self, **facts: object) -> None:
+        """Counts nothing."""
+
+    def stage(self, name: str, seconds: float) -> None:
+        """Counts nothing."""

@@ -1,0 +1,121 @@
+"""`pinch prune`: request bodies in, shorter ones out, with an account of each."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final
+
+import click
+
+from pinch_server.cli.console import EXIT_REFUSED, stop
+from pinch_server.cli.files import STANDARD
+from pinch_server.cli.help import epilog, lines
+from pinch_server.cli.limits import NAMES, describe, read_limits
+from pinch_server.cli.pruned_files import Reports, prune_many, prune_one
+from pinch_server.cli.pruning import Asked, Pruner
+from pinch_server.cli.settings import config_option, settings_or_stop
+from pinch_server.formats.format import Format
+from pinch_server.formats.registry import DIALECTS
+
+_EPILOG: Final = epilog(
+    lines(
+        "Examples",
+        "pinch prune body.json > smaller.json",
+        "pinch prune --limit budget_tokens=20000 --limit 'protected_tools=memory_*,plan' < body.json",
+        "pinch prune body.json --dry-run --stats stats.json > /dev/null",
+        "pinch prune sessions/*.json --out-dir smaller --stats all.json",
+        "pinch prune body.json --server 127.0.0.1:50051 --out smaller.json",
+    ),
+    lines("Limits", *(f"{name} = {describe(name)}" for name in NAMES)),
+    lines(
+        "The account, as --stats writes it",
+        '{"stats": {…}, "edits": […], "measured": {…}, "decision_id": …, "unchanged_reason": …}',
+        "with the field names of the API. An edit puts its replacement in place of the body's bytes",
+        '[offset, offset + length). With --out-dir it is a list: each with its "file", or with the',
+        '"problems" of a file that failed.',
+    ),
+    lines(
+        "Exit status",
+        "0 done",
+        "1 it failed, or one of several files did",
+        "2 the input or the options are wrong, and nothing was written",
+    ),
+)
+
+
+@click.command("prune", epilog=_EPILOG)
+@click.argument("names", metavar="[FILE|-]...", nargs=-1)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice([str(dialect) for dialect in DIALECTS]),
+    help="Dialect of the bodies.  [default: recognised]",
+)
+@click.option("--limit", "pairs", multiple=True, metavar="NAME=VALUE", help="A limit, see below; repeatable.")
+@click.option("--server", metavar="HOST:PORT", help="Ask a running service; else it is done in this process.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Time the service has for one body (seconds).",
+)
+@click.option("--stats", metavar="FILE", help="Write the account as JSON; - for standard error.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the body there.")
+@click.option(
+    "--out-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write each body there, under the name of its file; needed for several.",
+)
+@click.option("--dry-run", is_flag=True, help="Count only: the body comes out as it went in.")
+@click.option("--json", "as_json", is_flag=True, help="The account as JSON, not as a table.")
+@config_option
+def prune_command(
+    *,
+    names: tuple[str, ...],
+    format_name: str | None,
+    pairs: tuple[str, ...],
+    server: str | None,
+    timeout: float,
+    stats: str | None,
+    out: Path | None,
+    out_dir: Path | None,
+    dry_run: bool,
+    as_json: bool,
+    config_path: Path | None,
+) -> None:
+    """Shorten request bodies.
+
+    Reads a provider's request JSON from FILE, or from standard input, and writes the same bytes with old tool
+    results cut down to standard output, and nothing else there. The account, in tokens, goes to standard
+    error. Limits that are not given are those of the settings, or of the service with --server.
+    """
+    names = names or (STANDARD,)
+    limits, violations = read_limits(pairs)
+    if violations:
+        stop(map(str, violations), EXIT_REFUSED)
+    if out_dir is None and len(names) > 1:
+        raise click.UsageError("several files need --out-dir DIR to be written to")
+    if out_dir is not None and out is not None:
+        raise click.UsageError("give --out or --out-dir, not both")
+    asked = Asked(Format(format_name) if format_name else None, limits, dry_run)
+    reports = Reports(
+        stats=Path(stats) if stats and stats != STANDARD else None, as_json=as_json or stats == STANDARD
+    )
+    with _pruner(asked, server, timeout, config_path) as pruner:
+        if out_dir is None:
+            prune_one(pruner, names[0], out, reports)
+        else:
+            prune_many(pruner, names, out_dir, reports)
+
+
+def _pruner(
+    asked: Asked, server: str | None, timeout: float, config_path: Path | None
+) -> AbstractContextManager[Pruner]:
+    # Only one of the two is needed, and each takes a while to load.
+    if server is None:
+        from pinch_server.cli.in_process import in_process  # noqa: PLC0415
+
+        return in_process(asked, settings_or_stop(config_path, {}))
+    from pinch_server.cli.through_service import through_service  # noqa: PLC0415
+
+    return through_service(asked, server, timeout)

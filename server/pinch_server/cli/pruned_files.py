@@ -1,0 +1,136 @@
+"""One file, or many of them, through a pruner: what is written where, and how it is told."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import Progress
+from rich.table import Table
+
+from pinch_server.cli import files
+from pinch_server.cli.account import account, table
+from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, console, say, stop
+from pinch_server.cli.files import STANDARD, OversizeError, UnusableFileError
+from pinch_server.cli.pruning import Pruner, RefusedError
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Where the account goes besides the table.
+
+    Attributes:
+        stats: The file it is written to as JSON; None for none.
+        as_json: Whether standard error gets JSON instead of the table.
+    """
+
+    stats: Path | None
+    as_json: bool
+
+
+def prune_one(pruner: Pruner, name: str, out: Path | None, reports: Reports) -> None:
+    """Prunes one file to standard output or into a file.
+
+    Raises:
+        SystemExit: It did not work out; standard output has nothing then.
+    """
+    try:
+        body, told = _pruned(pruner, name)
+    except UnusableFileError as error:
+        stop([str(error)], EXIT_REFUSED)
+    except RefusedError as error:
+        stop(error.problems, EXIT_REFUSED if error.is_callers_fault else EXIT_FAILED)
+    try:
+        _write_stats(reports, told)
+        if out is None:
+            files.write_standard(body)
+        else:
+            files.write(out, body)
+    except UnusableFileError as error:
+        stop([str(error)], EXIT_FAILED)
+    if reports.as_json:
+        say(_json(told))
+    else:
+        console().print(table(told))
+
+
+def prune_many(pruner: Pruner, names: Sequence[str], out_dir: Path, reports: Reports) -> None:
+    """Prunes files into a directory, each under its own name; one that fails does not stop the others.
+
+    Raises:
+        click.UsageError: Two files have one name, or a file would be written over.
+        SystemExit: At least one file failed.
+    """
+    targets = _targets(names, out_dir)
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        stop([f"{out_dir}: cannot be made: {error.strerror}"], EXIT_FAILED)
+    told: list[dict[str, Any]] = []
+    with Progress(console=console()) as progress:
+        for name in progress.track(names, description="Pruning"):
+            try:
+                body, one = _pruned(pruner, name)
+                files.write(targets[name], body)
+                told.append({"file": name, **one})
+            except (UnusableFileError, RefusedError) as error:
+                problems = error.problems if isinstance(error, RefusedError) else (str(error),)
+                told.append({"file": name, "problems": list(problems)})
+    try:
+        _write_stats(reports, told)
+    except UnusableFileError as error:
+        stop([str(error)], EXIT_FAILED)
+    if reports.as_json:
+        say(_json(told))
+    else:
+        console().print(_summary(told))
+    failed = [one for one in told if "problems" in one]
+    if failed:
+        lines = [f"{one['file']}: {problem}" for one in failed for problem in one["problems"]]
+        stop([f"{len(failed)} of {len(told)} files failed:", *lines], EXIT_FAILED)
+
+
+def _pruned(pruner: Pruner, name: str) -> tuple[bytes, dict[str, Any]]:
+    try:
+        pruned = pruner.prune(files.read(name, pruner.most_bytes))
+    except OversizeError:
+        problem = f"body.json: is longer than {pruner.most_bytes} bytes, the most a message may have"
+        raise RefusedError((problem,), is_callers_fault=True) from None
+    return pruned.body, account(pruned)
+
+
+def _targets(names: Sequence[str], out_dir: Path) -> Mapping[str, Path]:
+    targets: dict[str, Path] = {}
+    for name in names:
+        target = out_dir / Path(name).name
+        if name == STANDARD:
+            raise click.UsageError("standard input has no name to be written under in --out-dir")
+        if target in targets.values():
+            raise click.UsageError(f"two files would be written to {target}; prune them apart")
+        if target.resolve() == Path(name).resolve():
+            raise click.UsageError(f"{name} would be written over itself; give another --out-dir")
+        targets[name] = target
+    return targets
+
+
+def _write_stats(reports: Reports, told: Any) -> None:
+    if reports.stats is not None:
+        files.write(reports.stats, f"{_json(told)}\n".encode())
+
+
+def _json(told: Any) -> str:
+    return json.dumps(told, indent=2, ensure_ascii=False)
+
+
+def _summary(told: Sequence[Mapping[str, Any]]) -> Table:
+    shown = Table("file", "tokens before", "after", "saved", "budget met", "decision", box=None)
+    for one in told:
+        stats = one.get("stats")
+        if stats is None:
+            shown.add_row(one["file"], "failed" if "problems" in one else "not counted")
+            continue
+        numbers = (f"{stats[name]:,}" for name in ("original_tokens", "final_tokens", "tokens_saved"))
+        shown.add_row(one["file"], *numbers, "yes" if stats["budget_met"] else "no", one["decision_id"])
+    return shown

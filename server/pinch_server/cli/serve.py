@@ -1,0 +1,99 @@
+"""`pinch serve`: the service, from its start to a signal."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import click
+
+from pinch_server import __version__
+from pinch_server.app import App, StartError
+from pinch_server.cli.console import EXIT_FAILED, say, stop
+from pinch_server.cli.help import epilog, lines
+from pinch_server.cli.settings import config_option, settings_or_stop
+from pinch_server.cli.signals import stop_signals
+from pinch_server.observe import logs
+from pinch_server.store.errors import StoreError
+
+_EPILOG: Final = epilog(
+    lines(
+        "Examples",
+        "pinch serve",
+        "pinch serve --listen unix:/run/pinch/pinch.sock",
+        "pinch serve --config pinch.toml --database-url postgresql://pinch@db/pinch --migrate",
+        "pinch serve --listen 127.0.0.1:0 --http 127.0.0.1:0 --ready-json",
+    ),
+    lines(
+        "Exit status",
+        "0 it was stopped",
+        "1 it could not start",
+        "2 the settings or options are wrong; every problem is named",
+    ),
+)
+
+
+@click.command("serve", epilog=_EPILOG)
+@config_option
+@click.option("--listen", metavar="ADDRESS", help="Address of the gRPC port: HOST:PORT or unix:PATH.")
+@click.option("--http", metavar="HOST:PORT", help="Address of /metrics and /healthz.")
+@click.option("--state-dir", metavar="DIR", help="Directory of the journal, the SQLite file and the key.")
+@click.option("--database-url", metavar="URL", help="Database of the decisions, SQLite or PostgreSQL.")
+@click.option("--migrate", is_flag=True, help="Bring a PostgreSQL schema up to date first.")
+@click.option("--insecure", is_flag=True, help="Allow plain text beyond this machine.")
+@click.option("--ready-json", is_flag=True, help="Once ready, print one line of JSON: grpc, http, database.")
+def serve_command(
+    *,
+    config_path: Path | None,
+    listen: str | None,
+    http: str | None,
+    state_dir: str | None,
+    database_url: str | None,
+    migrate: bool,
+    insecure: bool,
+    ready_json: bool,
+) -> None:
+    """Run the service until SIGTERM or SIGINT.
+
+    Options stand over PINCH_ variables, those over the settings file, that over the defaults; `pinch config
+    show` prints what is in force. Port 0 takes a free one.
+
+    An SQLite file is brought up to date by itself; a PostgreSQL schema that is behind stops the start with
+    the command to run. A PostgreSQL server that is out of reach does not: decisions wait in the journal.
+
+    At the first signal, health checks answer NOT_SERVING, calls in flight finish, the journal goes to the
+    database, and the exit status is 0. A second signal ends the process at once; acknowledged decisions are
+    then in the journal and reach the database after the next start.
+    """
+    options = {
+        "--listen": ("PINCH_SERVER__LISTEN", listen),
+        "--http": ("PINCH_SERVER__HTTP_LISTEN", http),
+        "--state-dir": ("PINCH_STORE__STATE_DIR", state_dir),
+        "--database-url": ("PINCH_STORE__DATABASE_URL", database_url),
+        "--migrate": ("PINCH_STORE__MIGRATE", "true" if migrate else None),
+        "--insecure": ("PINCH_SERVER__INSECURE", "true" if insecure else None),
+    }
+    settings = settings_or_stop(config_path, options)
+    logs.configure(settings.log.level, settings.log.format)
+    app = App(settings)
+    with stop_signals() as wait_for_signal:
+        try:
+            app.start()
+        except (StartError, StoreError) as error:
+            stop([str(error)], EXIT_FAILED)
+        try:
+            _tell(app, ready_json=ready_json)
+            wait_for_signal()
+            say("Pinch stops: calls in flight finish, the journal goes to the database.")
+        finally:
+            app.stop()
+
+
+def _tell(app: App, *, ready_json: bool) -> None:
+    at = app.addresses
+    say(
+        f"Pinch {__version__} takes calls on {at.grpc}; metrics on http://{at.http}/metrics;"
+        f" decisions in {at.database}."
+    )
+    if ready_json:
+        click.echo(json.dumps(asdict(at)))

@@ -1,0 +1,108 @@
+"""How many tokens a conversation ships, by one of two estimates.
+
+`chars3` is the original rule, three characters a token with one floor a message: free, and right within a
+factor of two. `o200k` counts with the o200k_base vocabulary: exact for OpenAI's current models.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import toktok
+
+CHARS_PER_TOKEN: Final = 3
+"""Characters one token stands for, in the original estimate."""
+_PIECE_CHARS: Final = 8_192
+_WHOLE_CHARS: Final = 65_536
+"""Longer texts are counted by every second piece, so that the worst input (random letters, 70 ms a megabyte)
+stays under 50 ms a megabyte."""
+
+
+class Counter(Protocol):
+    """An estimate that adds up: units of texts are summed over a message, then become tokens once."""
+
+    @property
+    def method(self) -> str:
+        """The name the reply gives this estimate."""
+        ...
+
+    @property
+    def error_bound(self) -> float:
+        """How far the estimate may lie from the truth, relative to it (0.5: half as much again, or half)."""
+        ...
+
+    def units(self, texts: Sequence[str]) -> list[int]:
+        """The size of each text, in units that add up; one call for many texts is cheapest."""
+        ...
+
+    def tokens(self, units: int) -> int:
+        """What a message of so many units costs (tokens)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Chars3:
+    """Characters // 3, one floor a message: the estimate of the original module.
+
+    Its error against o200k_base over fifteen classes of content runs from -51% (base64, Chinese, UUIDs) to
+    +48% (pretty-printed JSON), so the bound is 0.51.
+    """
+
+    method: str = "chars3"
+    error_bound: float = 0.51
+
+    def units(self, texts: Sequence[str]) -> list[int]:
+        """The number of code points of each text."""
+        return list(map(len, texts))
+
+    def tokens(self, units: int) -> int:
+        """Code points to tokens, rounded down."""
+        return units // CHARS_PER_TOKEN
+
+
+@dataclass(frozen=True, slots=True)
+class O200k:
+    """Tokens of the o200k_base vocabulary, special tokens read as ordinary text.
+
+    Texts are counted in pieces of 8,192 characters, which adds less than one token a piece, and long ones are
+    sampled; with the few tokens of framing a message costs, the bound against OpenAI's models is 0.05. Other
+    vendors' tokenizers differ by more: read the bound as one against o200k_base.
+    """
+
+    method: str = "o200k"
+    error_bound: float = 0.05
+
+    def units(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text."""
+        pieces: list[str] = []
+        owners: list[tuple[int, float]] = []
+        for text in texts:
+            before = len(pieces)
+            if len(text) <= _PIECE_CHARS:
+                pieces.append(text)
+                owners.append((1, 1.0))
+                continue
+            stride = _PIECE_CHARS if len(text) <= _WHOLE_CHARS else 2 * _PIECE_CHARS
+            pieces.extend(text[start : start + _PIECE_CHARS] for start in range(0, len(text), stride))
+            counted = sum(map(len, pieces[before:]))
+            owners.append((len(pieces) - before, len(text) / counted))
+        counts = iter(_count(pieces))
+        return [round(sum(next(counts) for _ in range(many)) * scale) for many, scale in owners]
+
+    def tokens(self, units: int) -> int:
+        """The units are tokens already."""
+        return units
+
+
+def _count(texts: list[str]) -> list[int]:
+    try:
+        counts: list[int] = toktok.batch_count(texts, "o200k_base", 1)
+    except UnicodeEncodeError:
+        # Lone surrogates have no UTF-8: each counts as the replacement character that a provider makes of it.
+        cleaned = [text.encode("utf-8", "replace").decode() for text in texts]
+        counts = toktok.batch_count(cleaned, "o200k_base", 1)
+    return counts
+
+
+COUNTERS: Final[dict[str, Counter]] = {counter.method: counter for counter in (Chars3(), O200k())}
+"""Every estimate, by the name of the setting that chooses it."""

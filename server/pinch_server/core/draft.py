@@ -1,0 +1,207 @@
+"""A conversation being trimmed: its size so far, and each result's texts as they stand."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from pinch_server.core.conversation import ImagePart, Message, Part, TextPart, ToolResult, tool_names
+from pinch_server.core.counting import Counter
+from pinch_server.core.images import is_image_note
+from pinch_server.core.plan import Action, Edit, Reason
+from pinch_server.core.trimming import Step, elide, omit, step_of
+
+
+@dataclass(slots=True)
+class DraftResult:
+    """One tool result and how far it has been trimmed.
+
+    Attributes:
+        message: Index of its message.
+        value: The result as it came.
+        tool: Its tool's name, resolved.
+        texts: Its texts as they stand now.
+        units: What those texts count (units).
+        chars: The characters they came with.
+        step: How far it has been trimmed.
+        action: What was done last; None while nothing was.
+        reason: Why.
+        event_message: Where that was decided.
+        is_without_images: Whether its images have become notes.
+    """
+
+    message: int
+    value: ToolResult
+    tool: str
+    texts: Sequence[str]
+    units: int
+    chars: int
+    step: Step = Step.WHOLE
+    action: Action | None = None
+    reason: Reason = Reason.OUTSIDE_WINDOW
+    event_message: int = 0
+    is_without_images: bool = False
+
+    @property
+    def images(self) -> list[ImagePart]:
+        """Its images that a text may replace."""
+        return [p for p in self.value.parts if isinstance(p, ImagePart) and p.address is not None]
+
+
+@dataclass(slots=True)
+class Draft:
+    """The size of a conversation under the edits so far.
+
+    The size of a message is one floor over all its units, so an edit is weighed against its whole message.
+
+    Attributes:
+        counter: The estimate in force.
+        units: What each message counts (units).
+        images: What each message's images cost (tokens).
+        total: What ships, fixed tokens included (tokens).
+        results: Every tool result, in the order of the conversation.
+    """
+
+    counter: Counter
+    units: list[int]
+    images: list[int]
+    total: int
+    results: list[DraftResult] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, messages: Sequence[Message], counter: Counter, fixed_tokens: int) -> "Draft":
+        """The draft in which nothing is trimmed yet."""
+        sizes = iter(counter.units(list(_counted_texts(messages))))
+        units: list[int] = []
+        images: list[int] = []
+        results: list[DraftResult] = []
+        names = tool_names(messages)
+        for index, message in enumerate(messages):
+            size = sum(next(sizes) for _ in message.fixed)
+            image_tokens = message.image_tokens
+            for result, tool in zip(message.results, names[index], strict=True):
+                texts: list[str] = []
+                editable = 0
+                for part in result.parts:
+                    if is_trimmable(part):
+                        texts.append(part.text)
+                        editable += next(sizes)
+                    elif isinstance(part, ImagePart):
+                        image_tokens += part.tokens
+                    else:
+                        size += next(sizes)
+                size += editable
+                results.append(DraftResult(index, result, tool, texts, editable, sum(map(len, texts))))
+            units.append(size)
+            images.append(image_tokens)
+        total = fixed_tokens + sum(map(counter.tokens, units)) + sum(images)
+        return cls(counter, units, images, total, results)
+
+    def copy(self) -> "Draft":
+        """A draft to try things on."""
+        results = [
+            DraftResult(r.message, r.value, r.tool, r.texts, r.units, r.chars, r.step) for r in self.results
+        ]
+        return Draft(self.counter, list(self.units), list(self.images), self.total, results)
+
+    def cap(self, result: DraftResult, reason: Reason, event_message: int) -> bool:
+        """Elides an outsized result although it is protected."""
+        return self._trim(result, Step.ELIDED, Action.CAPPED, reason, event_message)
+
+    def trim(self, result: DraftResult, max_summarize_chars: int, reason: Reason, event_message: int) -> bool:
+        """Takes a result's first step: elided when long, else a placeholder; errors never become one."""
+        if result.chars > max_summarize_chars:
+            return self._trim(result, Step.ELIDED, Action.ELIDED, reason, event_message)
+        if result.value.is_error:
+            return False
+        return self._trim(result, Step.OMITTED, Action.OMITTED, reason, event_message)
+
+    def _trim(
+        self, result: DraftResult, step: Step, action: Action, reason: Reason, event_message: int
+    ) -> bool:
+        if result.step is not Step.WHOLE or step_of(result.tool, result.texts) is not Step.WHOLE:
+            return False
+        texts = elide(result.texts) if step is Step.ELIDED else omit(result.tool, result.texts)
+        units = sum(self.counter.units(texts))
+        if not self._resize(result.message, units - result.units, 0):
+            return False
+        result.texts, result.units, result.step = texts, units, step
+        result.action, result.reason, result.event_message = action, reason, event_message
+        return True
+
+    def omit_images(self, result: DraftResult, reason: Reason, event_message: int) -> bool:
+        """Replaces the images of a result by notes, where that makes it smaller."""
+        images = result.images
+        if not images or result.is_without_images:
+            return False
+        note_units = sum(self.counter.units([image.description for image in images]))
+        if not self._resize(result.message, note_units, -sum(image.tokens for image in images)):
+            return False
+        result.is_without_images = True
+        if result.action is None:
+            result.action, result.reason, result.event_message = Action.OMITTED, reason, event_message
+        return True
+
+    def _resize(self, message: int, units: int, image_tokens: int) -> bool:
+        """Changes a message's size if that makes the estimate smaller; says whether it did."""
+        tokens = self.counter.tokens
+        old = self.units[message]
+        change = tokens(old + units) - tokens(old) + image_tokens
+        if change >= 0:
+            return False
+        self.units[message] = old + units
+        self.images[message] += image_tokens
+        self.total += change
+        return True
+
+    def edits(self, end: int) -> list[Edit]:
+        """Every changed part, in the order of the conversation; new ones are those decided at `end`."""
+        edits: list[Edit] = []
+        for result in self.results:
+            if result.action is not None:
+                edits.extend(self._edits_of(result, result.action, end))
+        return edits
+
+    def _edits_of(self, result: DraftResult, action: Action, end: int) -> list[Edit]:
+        counter = self.counter
+
+        def edit(old: TextPart | ImagePart, new: str, before: int, done: Action) -> Edit:
+            return Edit(
+                message=result.message,
+                block=result.value.block,
+                tool=result.tool,
+                old=old,
+                new=new,
+                action=done,
+                reason=result.reason,
+                event_message=result.event_message,
+                is_new=result.event_message == end,
+                tokens_before=before,
+                tokens_after=counter.tokens(counter.units([new])[0]),
+            )
+
+        edits: list[Edit] = []
+        texts = iter(result.texts)
+        for part in result.value.parts:
+            if isinstance(part, ImagePart):
+                if result.is_without_images and part.address is not None:
+                    edits.append(edit(part, part.description, part.tokens, Action.OMITTED))
+            elif is_trimmable(part):
+                new = next(texts)
+                if new != part.text:
+                    edits.append(edit(part, new, counter.tokens(counter.units([part.text])[0]), action))
+        return edits
+
+
+def is_trimmable(part: Part) -> TypeGuard[TextPart]:
+    """Whether a part is a text that may be cut: a note in place of an image is not, it is short already."""
+    return isinstance(part, TextPart) and not is_image_note(part.text)
+
+
+def _counted_texts(messages: Sequence[Message]) -> Iterator[str]:
+    """Every text that ships, in the order in which a draft adds them up."""
+    for message in messages:
+        yield from message.fixed
+        for result in message.results:
+            for part in result.parts:
+                if not isinstance(part, ImagePart):
+                    yield part.text

@@ -1,0 +1,138 @@
+"""The limits one call is planned under, and the bounds each of them must keep."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Final
+
+
+class Stability(StrEnum):
+    """How the plan relates to the calls before this one."""
+
+    PER_CALL = "per_call"
+    """Decided anew for the current turn: the original behaviour."""
+
+
+class TrimStyle(StrEnum):
+    """The form a trimmed tool result takes."""
+
+    PLAIN = "plain"
+    """Head and tail around a marker, or a placeholder: the original behaviour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The range one numeric limit must lie in.
+
+    Attributes:
+        low: The least legal value, inclusive.
+        high: The greatest legal value, inclusive.
+        zero_means: What 0 stands for where it is legal below `low`, or None where it is not.
+    """
+
+    low: float
+    high: float
+    zero_means: str | None = None
+
+    def admits(self, value: float) -> bool:
+        """Whether `value` is legal."""
+        if value == 0 and self.zero_means is not None:
+            return True
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        text = f"from {self.low} to {self.high}"
+        return text if self.zero_means is None else f"{text}, or 0 ({self.zero_means})"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a caller allows to ship, and what must stay untouched.
+
+    Attributes:
+        budget_tokens: The size, tool definitions included, above which results are trimmed (tokens).
+        keep_last_turns: User turns from the end that form the protected window.
+        max_summarize_chars: Results longer than this are elided, shorter ones become a placeholder
+            (characters; 3,000 at least, below it an elided text would grow).
+        protected_max_chars: Results inside the window longer than this are capped (characters; 0: no cap).
+        extra_fixed_tokens: Tokens that ship beside the messages; None: counted from the body's own
+            tool definitions, 0 where there is no body.
+        keep_last_rounds: Newest rounds that stay protected when the window has to contract
+            (0: the window never contracts).
+        target_tokens: Where trimming stops once it has begun under replay (tokens; None: the budget).
+        min_tokens_saved: Less than this to gain in all, and nothing is trimmed (tokens).
+        min_gain: Under replay, less than this share of the size to gain, and no event is held.
+        protected_tools: Globs of tool names whose results are never trimmed.
+        relevance: Whether candidates are ranked; False gives the uniform order.
+        stability: How the plan relates to the calls before this one.
+        trim_style: The form a trimmed result takes.
+        omit_images: Whether old images inside tool results may become a text part when the budget needs it.
+    """
+
+    budget_tokens: int = 50_000
+    keep_last_turns: int = 4
+    max_summarize_chars: int = 4_000
+    protected_max_chars: int = 20_000
+    extra_fixed_tokens: int | None = None
+    keep_last_rounds: int = 4
+    target_tokens: int | None = None
+    min_tokens_saved: int = 0
+    min_gain: float = 0.0
+    protected_tools: tuple[str, ...] = ()
+    relevance: bool = True
+    stability: Stability = Stability.PER_CALL
+    trim_style: TrimStyle = TrimStyle.PLAIN
+    omit_images: bool = True
+
+
+PLAIN_KEPT_CHARS: Final = 3_000
+"""Characters a plain elision keeps, head and tail together: the least a length limit may be."""
+
+_MOST: Final = 2**31 - 1
+
+BOUNDS: Final[Mapping[str, Bound]] = {
+    "budget_tokens": Bound(1, _MOST),
+    "keep_last_turns": Bound(1, _MOST),
+    "max_summarize_chars": Bound(PLAIN_KEPT_CHARS, _MOST),
+    "protected_max_chars": Bound(PLAIN_KEPT_CHARS, _MOST, zero_means="no cap"),
+    "extra_fixed_tokens": Bound(0, _MOST),
+    "keep_last_rounds": Bound(0, _MOST),
+    "target_tokens": Bound(1, _MOST),
+    "min_tokens_saved": Bound(0, _MOST),
+    "min_gain": Bound(0, 0.99),
+}
+"""The bound of every numeric limit, by its name: settings, wire and command line all read it here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One field that breaks its bound.
+
+    Attributes:
+        field: The name of the field, as the caller spells it.
+        problem: What is wrong and what would mend it, with the offending value.
+    """
+
+    field: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.problem}"
+
+
+def limit_violations(limits: Limits) -> tuple[Violation, ...]:
+    """Every limit that lies outside its bound, in the order the limits are declared."""
+    return tuple(_violations(limits))
+
+
+def _violations(limits: Limits) -> Iterator[Violation]:
+    for field in fields(limits):
+        bound = BOUNDS.get(field.name)
+        value = getattr(limits, field.name)
+        if bound is not None and value is not None and not bound.admits(value):
+            yield Violation(field.name, f"{value} is out of range; give {bound}")
+    for glob in limits.protected_tools:
+        if not glob.strip():
+            yield Violation(
+                "protected_tools", "a glob is blank; give a tool name or a pattern such as memory_*"
+            )

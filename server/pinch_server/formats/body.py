@@ -1,0 +1,129 @@
+"""Request bodies end to end: recognised, read into the core's view, and edited as byte ranges."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from pinch_server.core.conversation import Conversation, ImagePart
+from pinch_server.core.plan import Edit
+from pinch_server.formats.dialect import Dialect
+from pinch_server.formats.errors import BodyError, NotUnderstoodError
+from pinch_server.formats.format import Format
+from pinch_server.formats.json_body import ByteEdit, byte_edit, decode, encode_string
+from pinch_server.formats.registry import DIALECTS
+from pinch_server.formats.spans import locate
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A body that was read.
+
+    Attributes:
+        body: The bytes as they came.
+        dialect: The dialect they were read in.
+        conversation: What they say, in the core's view.
+    """
+
+    body: bytes
+    dialect: Dialect
+    conversation: Conversation
+
+
+def read_body(body: bytes, format: Format | None) -> Reading:
+    """Reads a request body.
+
+    Args:
+        body: The provider's request JSON.
+        format: Its dialect; None to recognise it.
+
+    Raises:
+        BodyError: It is not JSON, has no history, or two dialects would edit it differently.
+        NotUnderstoodError: It is valid, but nested too deeply to be worked on.
+    """
+    decoded = decode(body)
+    if not isinstance(decoded, Mapping):
+        raise BodyError("body.json", f"is {_kind(decoded)}; send the request object")
+    try:
+        dialect = _recognise(decoded) if format is None else DIALECTS[format]
+        _check_history(decoded, dialect)
+        return Reading(body, dialect, dialect.read(decoded))
+    except RecursionError:
+        raise NotUnderstoodError("nested too deeply") from None
+
+
+def _check_history(body: Mapping[str, Any], dialect: Dialect) -> None:
+    field = f"body.json.{dialect.history_key}"
+    if dialect.history_key not in body:
+        raise BodyError(field, f"is missing; a body in the format {dialect.format} needs it")
+    history = body[dialect.history_key]
+    if not isinstance(history, list) and not (dialect.plain_history and isinstance(history, str)):
+        raise BodyError(field, f"is {_kind(history)}; give a list")
+
+
+def _kind(value: Any) -> str:
+    for kind, name in ((bool, "a boolean"), (str, "a string"), (int | float, "a number"), (list, "a list")):
+        if isinstance(value, kind):
+            return name
+    return "null" if value is None else "an object"
+
+
+def _recognise(body: Mapping[str, Any]) -> Dialect:
+    """The one dialect in which this body has tool results; where none has, the one whose marks it bears."""
+    fitting = [
+        dialect
+        for dialect in DIALECTS.values()
+        if isinstance(body.get(dialect.history_key), list)
+        or (dialect.plain_history and isinstance(body.get(dialect.history_key), str))
+    ]
+    if not fitting:
+        keys = sorted({dialect.history_key for dialect in DIALECTS.values()})
+        raise BodyError(
+            "body.json",
+            f"has no list under any of {', '.join(keys)}; send the request body, or name its format",
+        )
+    if len(fitting) == 1:
+        return fitting[0]
+    editable = [dialect for dialect in fitting if dialect.has_results(body)]
+    if len(editable) > 1:
+        names = " or ".join(dialect.format for dialect in editable)
+        raise BodyError("body.format", f"could be {names}, which would edit it differently; name the format")
+    return editable[0] if editable else max(fitting, key=lambda dialect: len(dialect.marks & body.keys()))
+
+
+def byte_edits(reading: Reading, edits: Sequence[Edit]) -> list[tuple[Edit, ByteEdit]]:
+    """Turns planned edits into byte ranges of the body, ascending.
+
+    Every range is checked to hold just the text its edit was planned on, so that a reading that went wrong
+    can never change a byte elsewhere.
+
+    Raises:
+        NotUnderstoodError: A text does not stand where it was read.
+    """
+    body = memoryview(reading.body)
+    spans = locate(reading.body, (edit.old.address for edit in edits if edit.old.address is not None))
+    written: list[tuple[Edit, ByteEdit]] = []
+    for edit in edits:
+        if edit.old.address is None or edit.old.address not in spans:
+            raise NotUnderstoodError("a text was not found where it was read")
+        offset, length = spans[edit.old.address]
+        old = body[offset : offset + length]
+        if isinstance(edit.old, ImagePart):
+            replacement = _image_note(old, edit.new, reading.dialect)
+        elif decode(old) != edit.old.text:
+            raise NotUnderstoodError("another text stands where one was read")
+        else:
+            replacement = encode_string(edit.new)
+        written.append((edit, byte_edit(reading.body, offset, length, replacement)))
+    written.sort(key=lambda pair: pair[1].offset)
+    return written
+
+
+def _image_note(part: memoryview, text: str, dialect: Dialect) -> bytes:
+    """The text part that takes an image part's place; members that stay keep the very bytes they had."""
+    try:
+        members = msgspec.json.decode(part, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        raise NotUnderstoodError("an image part could not be taken apart") from None
+    return msgspec.json.encode(dialect.image_note(members, text))

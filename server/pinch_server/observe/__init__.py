@@ -1,0 +1,1 @@
+"""What Pinch tells its operators about itself: metrics and logs, never conversation text."""

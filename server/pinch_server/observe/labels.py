@@ -1,0 +1,60 @@
+"""The closed sets of label values, and the buckets of the histograms."""
+
+from typing import Final
+
+ROUTES: Final = ("routed", "passthrough", "unspecified")
+"""What the router meant to do with the conversation."""
+RESULTS: Final = (
+    "pruned",
+    "within_budget",
+    "nothing_to_trim",
+    "disabled",
+    "dry_run",
+    "not_understood",
+    "internal_error",
+)
+"""How a decision came out."""
+ACTIONS: Final = ("elided", "omitted", "capped")
+"""What was done to one tool result."""
+STAGES: Final = ("read", "count", "rank", "plan", "write", "record")
+"""The steps of one decision, in their order."""
+RELEVANCE_OUTCOMES: Final = ("hybrid", "cosine", "lexical", "uniform", "not_needed")
+"""How the candidates of one decision were ordered."""
+OTHER: Final = "other"
+"""Stands for every label value outside its set."""
+
+CODES: Final = (
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+)
+CALL_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+STAGE_BUCKETS: Final = (
+    0.0001,
+    0.00025,
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    1.0,
+    10.0,
+)

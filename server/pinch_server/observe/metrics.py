@@ -1,0 +1,283 @@
+"""Every Prometheus metric of the service, behind methods with domain words.
+
+Label values come from closed sets: whatever a caller sends, the number of series stays the same. The children
+of each labelled metric are resolved once, so that counting a decision costs a few microseconds.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from pinch_server.observe.labels import (
+    ACTIONS,
+    CALL_BUCKETS,
+    CODES,
+    OTHER,
+    RELEVANCE_OUTCOMES,
+    RESULTS,
+    ROUTES,
+    STAGE_BUCKETS,
+    STAGES,
+)
+
+_Child = TypeVar("_Child")
+_UNKNOWN_METHOD: Final = ("unknown", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDescription:
+    """What an operator reads about one metric.
+
+    Attributes:
+        name: The name on the page.
+        kind: `counter`, `gauge` or `histogram`.
+        labels: Its label names.
+        meaning: Its help text.
+    """
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    meaning: str
+
+
+class Metrics:
+    """The service's metrics on a registry of their own.
+
+    It serves as the store's observer: the methods from `journal_pending` on carry the names the store uses.
+
+    Args:
+        version: Version of the running server, shown by `pinch_build_info`.
+        methods: Full names of the served methods (`/pinch.v1.PruneService/Prune`); a call to any other
+            is counted under `unknown`.
+    """
+
+    content_type: Final[str] = CONTENT_TYPE_PLAIN_0_0_4
+
+    def __init__(self, *, version: str, methods: Iterable[str] = ()) -> None:
+        # The switch is the library's own and process-wide; without it each counter doubles its series.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = CollectorRegistry()
+        self._described: list[MetricDescription] = []
+        self._declare_rpc(methods)
+        self._declare_decisions()
+        self._declare_store()
+        build = self._gauge("pinch_build_info", "Always 1; its label is the running version.", ("version",))
+        build.labels(version=version).set(1)
+
+    def _declare_rpc(self, methods: Iterable[str]) -> None:
+        names = ("grpc_service", "grpc_method")
+        started = self._counter("grpc_server_started_total", "RPCs that the server began to handle.", names)
+        handled = self._counter(
+            "grpc_server_handled_total",
+            "RPCs that the server finished, by status code.",
+            (*names, "grpc_code"),
+        )
+        seconds = self._histogram(
+            "grpc_server_handling_seconds",
+            "Time from the start of an RPC's handling to its end, in seconds.",
+            names,
+            CALL_BUCKETS,
+        )
+        pairs = {name: _service_and_method(name) for name in methods}
+        served = [*pairs.values(), _UNKNOWN_METHOD]
+        self._methods = pairs
+        self._started = {pair: started.labels(*pair) for pair in served}
+        self._handled = {pair: {code: handled.labels(*pair, code) for code in CODES} for pair in served}
+        self._seconds = {pair: seconds.labels(*pair) for pair in served}
+
+    def _declare_decisions(self) -> None:
+        decisions = self._counter(
+            "pinch_decisions_total", "Decisions, by route and by how they came out.", ("route", "result")
+        )
+        self._decisions = _either_case(
+            {
+                route: {result: decisions.labels(route, result) for result in (*RESULTS, OTHER)}
+                for route in (*ROUTES, OTHER)
+            }
+        )
+        self._original = self._counter(
+            "pinch_tokens_original_total",
+            "Estimated tokens of conversations before pruning; dry runs and disabled calls are left out.",
+        )
+        self._final = self._counter(
+            "pinch_tokens_final_total",
+            "Estimated tokens of conversations after pruning; dry runs and disabled calls are left out.",
+        )
+        self._saved = self._counter(
+            "pinch_tokens_saved_total",
+            "Estimated tokens that pruning took away; dry runs and disabled calls are left out.",
+        )
+        trimmed = self._counter(
+            "pinch_results_trimmed_total", "Tool results trimmed, by what was done to them.", ("action",)
+        )
+        self._trimmed = {action: trimmed.labels(action) for action in ACTIONS}
+        self._missed = self._counter(
+            "pinch_budget_missed_total", "Decisions after which the conversation was still over its budget."
+        )
+        stages = self._histogram(
+            "pinch_stage_seconds",
+            "Time one stage of a decision took, in seconds.",
+            ("stage",),
+            STAGE_BUCKETS,
+        )
+        self._stages = {name: stages.labels(name) for name in (*STAGES, OTHER)}
+        relevance = self._counter(
+            "pinch_relevance_total", "Decisions, by how their candidates were ordered.", ("outcome",)
+        )
+        self._relevance = _either_case(
+            {outcome: relevance.labels(outcome) for outcome in (*RELEVANCE_OUTCOMES, OTHER)}
+        )
+
+    def _declare_store(self) -> None:
+        self._pending = self._gauge("pinch_journal_pending", "Journalled records that no database has yet.")
+        self._dropped = self._counter(
+            "pinch_journal_dropped_total", "Records the journal could not take: answered unpersisted."
+        )
+        self._stored = self._counter("pinch_decisions_stored_total", "Decisions that reached the database.")
+        self._store_errors = self._counter(
+            "pinch_store_errors_total", "Failed attempts to move journalled records into the database."
+        )
+        self._unmatched = self._counter(
+            "pinch_outcomes_unmatched_total", "Reported outcomes for which no decision came in time."
+        )
+        self._replaced = self._counter(
+            "pinch_outcomes_replaced_total", "Reported outcomes that replaced a different, earlier one."
+        )
+
+    def rpc_started(self, method: str) -> None:
+        """Counts an RPC that begins; `method` is its full name, `/pinch.v1.PruneService/Prune`."""
+        self._started[self._methods.get(method, _UNKNOWN_METHOD)].inc()
+
+    def rpc_handled(self, method: str, code: str, seconds: float) -> None:
+        """Counts an RPC that ended.
+
+        Args:
+            method: Its full name, `/pinch.v1.PruneService/Prune`.
+            code: Name of its status code, `INVALID_ARGUMENT`.
+            seconds: Time since its start.
+        """
+        pair = self._methods.get(method, _UNKNOWN_METHOD)
+        codes = self._handled[pair]
+        (codes.get(code) or codes["UNKNOWN"]).inc()
+        self._seconds[pair].observe(seconds)
+
+    def decided(
+        self,
+        *,
+        route: str,
+        result: str,
+        original_tokens: int,
+        final_tokens: int | None,
+        elided: int = 0,
+        omitted: int = 0,
+        capped: int = 0,
+        budget_met: bool = True,
+    ) -> None:
+        """Counts one decision.
+
+        Args:
+            route: One of `ROUTES`, in small or capital letters; anything else counts as `other`.
+            result: One of `RESULTS`; anything else counts as `other`.
+            original_tokens: Estimate before pruning (tokens).
+            final_tokens: Estimate of what ships (tokens); None when pruning was disabled.
+            elided: Tool results shortened to head and tail.
+            omitted: Tool results replaced by a placeholder.
+            capped: Tool results of the protected window that were shortened.
+            budget_met: Whether the conversation is within its budget now.
+        """
+        _child(_child(self._decisions, route), result).inc()
+        # A dry run ships the conversation as it came: counting its numbers would report savings nobody had.
+        if result == "dry_run" or final_tokens is None:
+            return
+        self._original.inc(original_tokens)
+        self._final.inc(final_tokens)
+        if final_tokens < original_tokens:
+            self._saved.inc(original_tokens - final_tokens)
+        if elided:
+            self._trimmed["elided"].inc(elided)
+        if omitted:
+            self._trimmed["omitted"].inc(omitted)
+        if capped:
+            self._trimmed["capped"].inc(capped)
+        if not budget_met:
+            self._missed.inc()
+
+    def stage(self, name: str, seconds: float) -> None:
+        """Notes that the stage `name` (one of `STAGES`) of a decision took `seconds`."""
+        _child(self._stages, name).observe(seconds)
+
+    def ranked(self, outcome: str) -> None:
+        """Counts how one decision's candidates were ordered (one of `RELEVANCE_OUTCOMES`, in either case)."""
+        _child(self._relevance, outcome).inc()
+
+    def journal_pending(self, records: int) -> None:
+        """Notes how many journalled records no database has yet."""
+        self._pending.set(records)
+
+    def journal_dropped(self) -> None:
+        """Counts a record that the journal could not take."""
+        self._dropped.inc()
+
+    def decisions_stored(self, count: int) -> None:
+        """Counts decisions that reached the database."""
+        self._stored.inc(count)
+
+    def store_failed(self) -> None:
+        """Counts a failed attempt to move records into the database."""
+        self._store_errors.inc()
+
+    def outcomes_unmatched(self, count: int) -> None:
+        """Counts reported outcomes given up because no decision of that id came in time."""
+        self._unmatched.inc(count)
+
+    def outcomes_replaced(self, count: int) -> None:
+        """Counts reported outcomes that replaced a different, earlier one."""
+        self._replaced.inc(count)
+
+    def page(self) -> bytes:
+        """The page a Prometheus server scrapes, in the text format that `content_type` names."""
+        return generate_latest(self._registry)
+
+    def descriptions(self) -> tuple[MetricDescription, ...]:
+        """Every metric of the page, in the order of declaration."""
+        return tuple(self._described)
+
+    def _counter(self, name: str, meaning: str, labels: tuple[str, ...] = ()) -> Counter:
+        self._described.append(MetricDescription(name, "counter", labels, meaning))
+        return Counter(name, meaning, labels, registry=self._registry)
+
+    def _gauge(self, name: str, meaning: str, labels: tuple[str, ...] = ()) -> Gauge:
+        self._described.append(MetricDescription(name, "gauge", labels, meaning))
+        return Gauge(name, meaning, labels, registry=self._registry)
+
+    def _histogram(
+        self, name: str, meaning: str, labels: tuple[str, ...], buckets: tuple[float, ...]
+    ) -> Histogram:
+        self._described.append(MetricDescription(name, "histogram", labels, meaning))
+        return Histogram(name, meaning, labels, registry=self._registry, buckets=buckets)
+
+
+def _either_case(children: Mapping[str, _Child]) -> dict[str, _Child]:
+    """The children under their names in small and in capital letters, as the wire spells them."""
+    return {**children, **{name.upper(): child for name, child in children.items()}}
+
+
+def _child(children: Mapping[str, _Child], value: str) -> _Child:
+    found = children.get(value)
+    return children[OTHER] if found is None else found
+
+
+def _service_and_method(full_name: str) -> tuple[str, str]:
+    service, _, method = full_name.removeprefix("/").rpartition("/")
+    return service, method

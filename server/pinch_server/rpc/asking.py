@@ -1,0 +1,55 @@
+"""The other end of the wire, for the command line: a service's health, and its reasons for a refusal."""
+
+from typing import Final
+
+import grpc
+from google.rpc import error_details_pb2  # type: ignore[import-untyped]
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_status import rpc_status
+
+from pinch_server.core.limits import Violation
+
+_SERVING: Final = health_pb2.HealthCheckResponse.SERVING
+
+
+class NotServingError(Exception):
+    """A service does not take calls; the text says what it answered."""
+
+
+def ask_health(address: str, timeout: float) -> None:
+    """Returns when the service at an address takes calls.
+
+    Args:
+        address: `HOST:PORT` or `unix:PATH`.
+        timeout: Time it has to answer (seconds).
+
+    Raises:
+        NotServingError: It does not, or nobody answers.
+    """
+    with grpc.insecure_channel(address) as channel:
+        try:
+            reply = health_pb2_grpc.HealthStub(channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=timeout, wait_for_ready=False
+            )
+        except grpc.RpcError as error:
+            raise NotServingError(f"{address}: {error.code().name}: {error.details()}") from error
+    if reply.status != _SERVING:
+        name = health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status)
+        raise NotServingError(f"{address}: {name}")
+
+
+def violations_of(error: BaseException) -> tuple[Violation, ...]:
+    """The field violations that a refused call carries; none when it carries no such details.
+
+    Args:
+        error: What a call raised, or an error that was raised while that was handled.
+    """
+    call: object = error if isinstance(error, grpc.RpcError) else error.__context__
+    if not isinstance(call, grpc.Call):
+        return ()
+    status = rpc_status.from_call(call)
+    bad_request = error_details_pb2.BadRequest()
+    details = () if status is None else status.details
+    if not any(detail.Unpack(bad_request) for detail in details):
+        return ()
+    return tuple(Violation(one.field, one.description) for one in bad_request.field_violations)

@@ -1,0 +1,64 @@
+"""What is known about the call that is being answered: filled by the servicers, read by the interceptors."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import grpc
+
+
+@dataclass(slots=True)
+class Call:
+    """One call on its way through the server.
+
+    Attributes:
+        method: Full name of the method, `/pinch.v1.PruneService/Prune`.
+        context: gRPC's own view of the call.
+        started: When its handling began, on the monotonic clock (seconds).
+        request_id: The caller's own id, or one that was made for the call.
+        trailers: Metadata that goes out with the status, whatever the status is.
+        decision_id: The decision's id, when one was taken.
+        route: What the router meant to do with the conversation, when it is about one.
+        result: How the decision came out, as a slug.
+        original_tokens: Estimate before pruning (tokens).
+        final_tokens: Estimate of what ships (tokens).
+        persisted: Whether the decision or report was recorded.
+    """
+
+    method: str
+    context: grpc.ServicerContext
+    started: float = 0.0
+    request_id: str | None = None
+    trailers: list[tuple[str, str | bytes]] = field(default_factory=list)
+    decision_id: str | None = None
+    route: str | None = None
+    result: str | None = None
+    original_tokens: int | None = None
+    final_tokens: int | None = None
+    persisted: bool | None = None
+
+    def add_trailer(self, name: str, value: str | bytes) -> None:
+        """Sends one more pair of metadata with the status."""
+        self.trailers.append((name, value))
+        self.context.set_trailing_metadata(tuple(self.trailers))
+
+    def code(self) -> str:
+        """The name of the status the call has ended with, as far as the server knows it."""
+        code: grpc.StatusCode | None = self.context.code()  # type: ignore[attr-defined] # not in the stubs
+        if code is not None:
+            return code.name
+        if self.context.is_active():
+            return "OK"
+        return "CANCELLED" if self.context.time_remaining() else "DEADLINE_EXCEEDED"
+
+
+_CURRENT: ContextVar[Call] = ContextVar("pinch_call")
+
+
+def current_call(method: str, context: grpc.ServicerContext) -> Call:
+    """The call being answered; outside of any interceptor, one that nobody reads."""
+    return _CURRENT.get(None) or Call(method, context)
+
+
+def begin(call: Call) -> None:
+    """Makes this the current call; gRPC runs each in a context of its own, so nothing is to be undone."""
+    _CURRENT.set(call)

@@ -1,0 +1,100 @@
+"""Interceptors by name and in order, run around every call by one gRPC interceptor.
+
+Messages are decoded and encoded inside the chain, so that a message which cannot be read is answered like any
+other fault of the caller, and so that the time of a call has its encoding in it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from typing import Any, Final
+
+import grpc
+
+from pinch_server.ports import Clock
+from pinch_server.rpc.call import Call, begin
+from pinch_server.rpc.errors import NotServedError
+
+
+@dataclass(frozen=True, slots=True)
+class Interceptor:
+    """One concern that every call has.
+
+    Attributes:
+        name: What it is called where the order is stated.
+        around: Makes the context a call is answered in. It may end the call with `errors.abort` before the
+            method runs.
+    """
+
+    name: str
+    around: Callable[[Call], AbstractContextManager[None]]
+
+
+class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the stubs alone
+    """All interceptors as gRPC sees them: one, whose handlers are made once for each method.
+
+    Args:
+        interceptors: The outermost first.
+        clock: Tells when a call began.
+    """
+
+    def __init__(self, interceptors: Sequence[Interceptor], clock: Clock) -> None:
+        self.names: Final = tuple(interceptor.name for interceptor in interceptors)
+        self._arounds = tuple(interceptor.around for interceptor in interceptors)
+        self._clock = clock
+        self._made: dict[str, tuple[Any, Any]] = {}
+
+    def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
+        """The handler of a call, with every interceptor around it."""
+        handler = continuation(details)
+        method = details.method
+        if handler is None:
+            return self._refuse(method)
+        known = self._made.get(method)
+        if known is None or known[0] is not handler:
+            known = self._made[method] = (handler, self._wrap(method, handler))
+        return known[1]
+
+    def _refuse(self, method: str) -> Any:
+        def refuse(_requests: object, _context: object) -> Iterator[bytes]:
+            raise NotServedError(method.removeprefix("/"))
+
+        # A stream both ways answers at once, however many messages the unknown method would have had.
+        return self._wrap(method, grpc.stream_stream_rpc_method_handler(refuse, bytes, bytes))
+
+    def _wrap(self, method: str, handler: Any) -> Any:
+        behaviour = (
+            handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
+        )
+        if getattr(behaviour, "experimental_non_blocking", False):
+            # Health's Watch: its stream outlives the method, so there is nothing to be around of.
+            return handler
+        decode, encode = handler.request_deserializer, handler.response_serializer
+
+        def argument(received: Any) -> Any:
+            return map(decode, received) if handler.request_streaming else decode(received)
+
+        def answer(received: Any, context: grpc.ServicerContext) -> bytes:
+            with self._entered(method, context):
+                return encode(behaviour(argument(received), context))  # type: ignore[no-any-return]
+            raise AssertionError("an interceptor swallowed an error")
+
+        def answers(received: Any, context: grpc.ServicerContext) -> Iterator[bytes]:
+            with self._entered(method, context):
+                yield from map(encode, behaviour(argument(received), context))
+
+        if handler.request_streaming:
+            if handler.response_streaming:
+                return grpc.stream_stream_rpc_method_handler(answers)
+            return grpc.stream_unary_rpc_method_handler(answer)
+        if handler.response_streaming:
+            return grpc.unary_stream_rpc_method_handler(answers)
+        return grpc.unary_unary_rpc_method_handler(answer)
+
+    def _entered(self, method: str, context: grpc.ServicerContext) -> ExitStack:
+        call = Call(method, context, self._clock.monotonic())
+        begin(call)
+        with ExitStack() as stack:
+            for around in self._arounds:
+                stack.enter_context(around(call))
+            return stack.pop_all()

@@ -1,0 +1,247 @@
+"""Protobuf to the use case's call, and its answer back to protobuf."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from pinch.v1 import prune_pb2 as pb
+from pinch_server.core.conversation import Conversation, ImagePart
+from pinch_server.core.limits import Stability, TrimStyle, Violation
+from pinch_server.core.plan import Edit, Stats
+from pinch_server.decide import Body, CallContext, Decided, PruneCall
+from pinch_server.formats.format import Format
+from pinch_server.formats.json_body import splice
+from pinch_server.rpc.typed import edit_messages, read_messages, replaced_sha256
+
+_FORMATS: Final[Mapping[int, Format]] = {
+    pb.FORMAT_OPENAI_CHAT: Format.OPENAI_CHAT,
+    pb.FORMAT_ANTHROPIC_MESSAGES: Format.ANTHROPIC,
+    pb.FORMAT_OPENAI_RESPONSES: Format.OPENAI_RESPONSES,
+    pb.FORMAT_GEMINI: Format.GEMINI,
+    pb.FORMAT_BEDROCK_CONVERSE: Format.BEDROCK,
+}
+_FORMAT_NUMBERS: Final = {
+    Format.OPENAI_CHAT: pb.FORMAT_OPENAI_CHAT,
+    Format.ANTHROPIC: pb.FORMAT_ANTHROPIC_MESSAGES,
+    Format.OPENAI_RESPONSES: pb.FORMAT_OPENAI_RESPONSES,
+    Format.GEMINI: pb.FORMAT_GEMINI,
+    Format.BEDROCK: pb.FORMAT_BEDROCK_CONVERSE,
+}
+_REPLY_FORMS: Final = {
+    pb.REPLY_FORM_UNSPECIFIED: False,
+    pb.REPLY_FORM_FULL: False,
+    pb.REPLY_FORM_EDITS: True,
+}
+_NOTHING: Final = Conversation(())
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request, read.
+
+    Attributes:
+        call: What it asks for, with what is wrong about it.
+        chat: Its typed messages; None in the body form.
+        body_format: The body's format as the caller gave it.
+        edits_only: Whether the caller applies the edits itself.
+    """
+
+    call: PruneCall
+    chat: pb.ChatMessages | None
+    body_format: pb.Format.ValueType
+    edits_only: bool
+
+
+def read_request(request: pb.PruneRequest) -> Received:
+    """Reads a request; what is wrong with it stands in the call, to be told with what the use case finds."""
+    problems: list[Violation] = []
+    chat: pb.ChatMessages | None = None
+    body_format = pb.FORMAT_UNSPECIFIED
+    conversation: Conversation | Body = _NOTHING
+    kind = request.WhichOneof("conversation")
+    if kind == "body":
+        body_format = request.body.format
+        conversation = Body(request.body.json, _read_format(body_format, problems))
+    elif kind == "chat":
+        chat = request.chat
+        conversation = read_messages(chat)
+    else:
+        problems.append(Violation("conversation", "is missing; set chat or body"))
+    if request.reply_form not in _REPLY_FORMS:
+        problems.append(_unknown_number("reply_form", request.reply_form, "FULL or EDITS"))
+    call = PruneCall(
+        conversation=conversation,
+        limits=_read_limits(request.limits, problems) if request.HasField("limits") else {},
+        context=_read_context(request.context, problems) if request.HasField("context") else CallContext(),
+        dry_run=request.dry_run,
+    )
+    if problems:
+        call = replace(call, violations=tuple(problems))
+    return Received(call, chat, body_format, _REPLY_FORMS.get(request.reply_form, False))
+
+
+def _read_format(number: pb.Format.ValueType, problems: list[Violation]) -> Format | None:
+    if number != pb.FORMAT_UNSPECIFIED and number not in _FORMATS:
+        names = ", ".join(name.removeprefix("FORMAT_") for name in pb.Format.keys()[1:])
+        problems.append(_unknown_number("body.format", number, f"one of {names}, or leave it out"))
+    return _FORMATS.get(number)
+
+
+def _read_limits(limits: pb.Limits, problems: list[Violation]) -> dict[str, Any]:
+    """The limits that are present, by the names they share with the core's."""
+    given: dict[str, Any] = {}
+    for field, value in limits.ListFields():
+        if field.name == "protected_tools":
+            given[field.name] = tuple(value.globs)
+        elif field.name == "stability":
+            if value != pb.STABILITY_UNSPECIFIED:
+                _read_choice(given, field.name, pb.Stability, value, Stability, problems)
+        elif field.name == "trim_style":
+            if value != pb.TRIM_STYLE_UNSPECIFIED:
+                _read_choice(given, field.name, pb.TrimStyle, value, TrimStyle, problems)
+        else:
+            given[field.name] = value
+    return given
+
+
+def _read_choice(
+    given: dict[str, Any],
+    field: str,
+    numbers: Any,
+    number: int,
+    choices: type[StrEnum],
+    problems: list[Violation],
+) -> None:
+    names = {number: name.removeprefix(f"{field.upper()}_") for name, number in numbers.items()}
+    name = names.get(number)
+    try:
+        given[field] = choices((name or "").lower())
+    except ValueError:
+        known = " or ".join(choice.name for choice in choices)
+        problem = f"{name or number} is not known to this server; give {known}, or leave it out"
+        problems.append(Violation(f"limits.{field}", problem))
+
+
+def _read_context(context: pb.RequestContext, problems: list[Violation]) -> CallContext:
+    route = CallContext().route
+    if context.route == pb.ROUTE_PASSTHROUGH:
+        route = "PASSTHROUGH"
+    elif context.route not in (pb.ROUTE_UNSPECIFIED, pb.ROUTE_ROUTED):
+        problems.append(_unknown_number("context.route", context.route, "ROUTED or PASSTHROUGH"))
+    if context.HasField("cache") and context.cache.state not in pb.CacheState.values():
+        problems.append(_unknown_number("context.cache.state", context.cache.state, "WARM, COLD or NONE"))
+    rates = context.rates
+    return CallContext(
+        request_id=context.request_id,
+        session_id=context.session_id,
+        route=route,
+        model=context.model,
+        prompt_rate=rates.prompt,
+        cached_rate=rates.cached_prompt,
+        cache_write_rate=rates.cache_write,
+    )
+
+
+def _unknown_number(field: str, number: int, mend: str) -> Violation:
+    return Violation(field, f"{number} is not a known value; give {mend}")
+
+
+def write_reply(received: Received, decided: Decided) -> pb.PruneResponse:
+    """The reply to a decided call, in the form that was asked for."""
+    chat = received.chat
+    reply = pb.PruneResponse(
+        stats=_write_stats(decided.stats),
+        decision_id=decided.decision_id,
+        persisted=decided.persisted,
+        unchanged_reason=decided.unchanged_reason,
+    )
+    if not received.edits_only:
+        _write_conversation(reply, received, decided)
+    if chat is not None:
+        for edit in decided.edits:
+            written = reply.edits.add()
+            _write_edit(written, edit)
+            written.replaced_sha256 = replaced_sha256(chat, edit)
+            written.replacement_part.text = edit.new
+    else:
+        for edit, change in zip(decided.edits, decided.byte_edits, strict=True):
+            written = reply.edits.add()
+            _write_edit(written, edit)
+            written.replaced_sha256 = change.sha256
+            written.offset = change.offset
+            written.length = change.length
+            written.replacement = change.replacement
+    if decided.edits:
+        reply.first_changed_message = min(edit.message for edit in decided.edits)
+    if decided.format is not None:
+        reply.format = _FORMAT_NUMBERS[decided.format]
+    if (measured := decided.measured) is not None:
+        reply.measured.tokens = measured.tokens
+        reply.measured.method = measured.method
+        reply.measured.error_bound = measured.error_bound
+    if (frame := decided.turn_frame) is not None:
+        reply.turn_frame.message = frame.message
+        reply.turn_frame.previous_context = frame.previous_context
+        reply.turn_frame.framed = frame.framed
+    return reply
+
+
+def write_unchanged(received: Received, reason: str) -> pb.PruneResponse:
+    """The reply that gives a conversation back as it came, when there is no decision to tell of."""
+    reply = pb.PruneResponse(
+        stats=pb.PruneStats(ranking=pb.RANKING_NOT_NEEDED), unchanged_reason=reason, persisted=False
+    )
+    if not received.edits_only:
+        _write_conversation(reply, received, None)
+    return reply
+
+
+def _write_conversation(reply: pb.PruneResponse, received: Received, decided: Decided | None) -> None:
+    if received.chat is not None:
+        reply.chat.CopyFrom(received.chat)
+        if decided is not None:
+            edit_messages(reply.chat, decided.edits)
+        return
+    body = received.call.conversation
+    if not isinstance(body, Body):
+        return
+    changes = decided.byte_edits if decided is not None else ()
+    reply.body.json = splice(body.json, changes) if changes else body.json
+    reply.body.format = received.body_format
+    if decided is not None and decided.format is not None:
+        reply.body.format = _FORMAT_NUMBERS[decided.format]
+
+
+def _write_edit(written: pb.Edit, edit: Edit) -> None:
+    """Fills in all that is the same in both conversation forms."""
+    written.message_index = edit.message
+    if edit.block is not None:
+        written.block_index = edit.block
+    if edit.old.index is not None:
+        written.part_index = edit.old.index
+    written.is_new = edit.is_new
+    written.event_message_index = edit.event_message
+    written.action = pb.TrimAction.Value(f"TRIM_ACTION_{edit.action.name}")
+    written.reason = edit.reason
+    written.chars_before = 0 if isinstance(edit.old, ImagePart) else len(edit.old.text)
+    written.chars_after = len(edit.new)
+    written.tokens_before = edit.tokens_before
+    written.tokens_after = edit.tokens_after
+
+
+def _write_stats(stats: Stats) -> pb.PruneStats:
+    return pb.PruneStats(
+        pruned=stats.pruned,
+        original_tokens=stats.original_tokens,
+        final_tokens=stats.final_tokens,
+        tokens_saved=stats.tokens_saved,
+        summarized=stats.summarized,
+        elided=stats.elided,
+        omitted=stats.omitted,
+        capped=stats.capped,
+        candidates=stats.candidates,
+        budget_met=stats.budget_met,
+        ranking=pb.Ranking.Value(f"RANKING_{stats.ranking.name}"),
+        ranking_reason=stats.ranking_reason,
+    )

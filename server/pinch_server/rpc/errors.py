@@ -1,0 +1,127 @@
+"""How errors are answered: the one place that knows status codes.
+
+Every status carries `google.rpc.ErrorInfo` with a reason for machines; a caller's fault carries all its field
+violations as well. No status and no log line quotes a conversation.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from traceback import extract_tb
+from typing import Final
+
+import grpc
+from google.protobuf.message import DecodeError
+from google.rpc import code_pb2, error_details_pb2, status_pb2  # type: ignore[import-untyped]
+from grpc_status import rpc_status
+
+from pinch_server.core.limits import Violation
+from pinch_server.decide import InvalidCallError
+from pinch_server.rpc.call import Call
+
+_LOG: Final = logging.getLogger(__name__)
+_DOMAIN: Final = "pinch.v1"
+
+# gRPC peers take 8 KiB of metadata; a status has to fit in twice, the second time in base64 with its details.
+_MESSAGE_CHARS: Final = 1_500
+_PROBLEM_CHARS: Final = 200
+_VIOLATIONS_BYTES: Final = 2_700
+
+
+class NoOriginalError(Exception):
+    """Asked for the original of a result of which none is kept."""
+
+    def __init__(self) -> None:
+        super().__init__("no original is kept; run the tool again")
+
+
+class NotServedError(Exception):
+    """Asked for a method that this version does not serve."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__(f"{method} is not served by this version")
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    code: grpc.StatusCode
+    reason: str
+    message: str | None = None
+    """What the caller reads; None: the error's own words."""
+
+
+_TABLE: Final[Mapping[type[Exception], _Answer]] = {
+    InvalidCallError: _Answer(grpc.StatusCode.INVALID_ARGUMENT, "INVALID_CALL"),
+    DecodeError: _Answer(
+        grpc.StatusCode.INVALID_ARGUMENT, "UNREADABLE_MESSAGE", "the message is not what the method takes"
+    ),
+    NoOriginalError: _Answer(grpc.StatusCode.NOT_FOUND, "NO_ORIGINAL"),
+    NotServedError: _Answer(grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED"),
+}
+_UNEXPECTED: Final = _Answer(
+    grpc.StatusCode.INTERNAL, "INTERNAL", "internal error; the server's log has it under this request id"
+)
+
+
+def abort(call: Call, error: Exception) -> None:
+    """Ends a call with the status that stands for an error.
+
+    Raises:
+        Exception: Always: so gRPC leaves the handler.
+    """
+    answer = _TABLE.get(type(error), _UNEXPECTED)
+    if answer is _UNEXPECTED:
+        _LOG.error("%s failed for request %s: %s", call.method, call.request_id, told(error))
+    violations = _bounded(error.violations) if isinstance(error, InvalidCallError) else ()
+    message = answer.message or str(error)
+    if violations:
+        message = "; ".join(f"{violation.field}: {violation.description}" for violation in violations)
+    # Anything else than ASCII would be sent as three bytes each.
+    message = message.encode("ascii", "backslashreplace").decode("ascii")
+    if len(message) > _MESSAGE_CHARS:
+        message = f"{message[: _MESSAGE_CHARS - 4]} ..."
+    status = rpc_status.to_status(_status(call, answer, message, violations))
+    for name, value in status.trailing_metadata:
+        call.add_trailer(name, value)
+    call.context.abort(answer.code, message)
+
+
+def _status(
+    call: Call,
+    answer: _Answer,
+    message: str,
+    violations: Iterable[error_details_pb2.BadRequest.FieldViolation],
+) -> status_pb2.Status:
+    status = status_pb2.Status(code=code_pb2.Code.Value(answer.code.name), message=message)
+    status.details.add().Pack(error_details_pb2.ErrorInfo(reason=answer.reason, domain=_DOMAIN))
+    bad_request = error_details_pb2.BadRequest(field_violations=violations)
+    if bad_request.field_violations:
+        status.details.add().Pack(bad_request)
+    if call.request_id:
+        status.details.add().Pack(error_details_pb2.RequestInfo(request_id=call.request_id))
+    return status
+
+
+def _bounded(violations: Iterable[Violation]) -> tuple[error_details_pb2.BadRequest.FieldViolation, ...]:
+    """The violations, each once; the last ones are only counted where they would burst the status."""
+    distinct = list(dict.fromkeys(violations))
+    told_ones: list[error_details_pb2.BadRequest.FieldViolation] = []
+    size = 0
+    for violation in distinct:
+        problem = violation.problem
+        if len(problem) > _PROBLEM_CHARS:
+            problem = f"{problem[: _PROBLEM_CHARS // 2]} ... {problem[-_PROBLEM_CHARS // 2 :]}"
+        entry = error_details_pb2.BadRequest.FieldViolation(field=violation.field, description=problem)
+        size += entry.ByteSize() + 3
+        if size > _VIOLATIONS_BYTES:
+            rest = f"{len(distinct) - len(told_ones)} more violations"
+            told_ones.append(error_details_pb2.BadRequest.FieldViolation(field="", description=rest))
+            break
+        told_ones.append(entry)
+    return tuple(told_ones)
+
+
+def told(error: BaseException) -> str:
+    """An error by its type and its frames; its message may quote what it choked on."""
+    places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in extract_tb(error.__traceback__)]
+    return f"{type(error).__module__}.{type(error).__qualname__} at {' > '.join(places)}"

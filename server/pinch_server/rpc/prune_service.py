@@ -1,0 +1,89 @@
+"""The hot path over gRPC. Whatever fails inside, the caller gets a conversation that it can send."""
+
+import logging
+from typing import Final, NoReturn
+
+import grpc
+
+from pinch.v1 import prune_pb2 as pb
+from pinch.v1 import prune_pb2_grpc as pb_grpc
+from pinch_server.decide import Decided, Decider, InvalidCallError, unix_micros
+from pinch_server.ports import Clock, Observer
+from pinch_server.rpc.call import Call, current_call
+from pinch_server.rpc.convert import Received, read_request, write_reply, write_unchanged
+from pinch_server.rpc.errors import NoOriginalError, told
+from pinch_server.rpc.outcomes import read_outcome
+
+_LOG: Final = logging.getLogger(__name__)
+_INTERNAL_ERROR: Final = "internal_error"
+
+
+class PruneService(pb_grpc.PruneServiceServicer):
+    """Answers Prune, ReportOutcome and Expand."""
+
+    def __init__(self, decider: Decider, observer: Observer, clock: Clock) -> None:
+        self._decider = decider
+        self._observer = observer
+        self._clock = clock
+
+    def Prune(self, request: pb.PruneRequest, context: grpc.ServicerContext) -> pb.PruneResponse:  # noqa: N802 the contract names it
+        """Prunes a conversation; one that cannot be pruned comes back as it came."""
+        call = current_call("Prune", context)
+        received = read_request(request)
+        about = received.call.context
+        call.request_id = about.request_id or call.request_id
+        call.route = about.route.lower()
+        try:
+            decided = self._decider.decide(received.call)
+            reply = write_reply(received, decided)
+        except InvalidCallError:
+            raise
+        except Exception as error:  # noqa: BLE001 the conversation is worth more than the pruning of it
+            _LOG.error("Prune failed inside for request %s: %s", call.request_id, told(error))
+            return self._unchanged(call, received)
+        _note(call, decided)
+        return reply
+
+    def _unchanged(self, call: Call, received: Received) -> pb.PruneResponse:
+        call.result, call.persisted = _INTERNAL_ERROR, False
+        try:
+            self._observer.decided(
+                route=call.route or "",
+                result=_INTERNAL_ERROR,
+                original_tokens=0,
+                final_tokens=None,
+                elided=0,
+                omitted=0,
+                capped=0,
+                budget_met=True,
+            )
+        except Exception as error:  # noqa: BLE001 the counting may be just what is broken
+            _LOG.error("a failed Prune could not be counted: %s", told(error))
+        return write_unchanged(received, _INTERNAL_ERROR)
+
+    def ReportOutcome(  # noqa: N802 the contract names it
+        self, request: pb.ReportOutcomeRequest, context: grpc.ServicerContext
+    ) -> pb.ReportOutcomeResponse:
+        """Keeps what became of a decision, known or not; the reply says whether it is safe."""
+        call = current_call("ReportOutcome", context)
+        outcome = read_outcome(request, unix_micros(self._clock.now()))
+        call.decision_id, call.result = outcome.decision_id, outcome.outcome.lower()
+        try:
+            call.persisted = self._decider.report(outcome)
+        except Exception as error:  # noqa: BLE001 a report is always answered; the reply says that it was not kept
+            _LOG.error("ReportOutcome failed inside for request %s: %s", call.request_id, told(error))
+            call.persisted = False
+        return pb.ReportOutcomeResponse(persisted=call.persisted)
+
+    def Expand(self, request: pb.ExpandRequest, context: grpc.ServicerContext) -> NoReturn:  # noqa: N802 the contract names it
+        """Ends every retry: this version keeps no originals."""
+        del request, context
+        raise NoOriginalError
+
+
+def _note(call: Call, decided: Decided) -> None:
+    call.decision_id = decided.decision_id
+    call.result = decided.unchanged_reason or "pruned"
+    call.original_tokens = decided.stats.original_tokens
+    call.final_tokens = decided.stats.final_tokens
+    call.persisted = decided.persisted

@@ -1,0 +1,154 @@
+"""The synchronous gRPC server: its options, its health, its start and its drain."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+from pinch.v1 import admin_pb2, admin_pb2_grpc, insight_pb2, insight_pb2_grpc, prune_pb2, prune_pb2_grpc
+from pinch_server.listen import Listen, parse_listen
+from pinch_server.ports import Clock
+from pinch_server.rpc.admin_service import AdminService
+from pinch_server.rpc.chain import Chain, Interceptor
+from pinch_server.rpc.insight_service import InsightService
+from pinch_server.rpc.prune_service import PruneService
+
+_CANCEL_SECONDS: Final = 5.0
+"""How long calls that were cut short may take to notice it (seconds)."""
+
+_SERVICES: Final = tuple(
+    service
+    for file in (prune_pb2, insight_pb2, admin_pb2)
+    for service in file.DESCRIPTOR.services_by_name.values()
+)
+SERVICE_NAMES: Final = tuple(service.full_name for service in _SERVICES)
+"""Full names of the services, as health checks name them."""
+METHODS: Final = (
+    *(f"/{service.full_name}/{method.name}" for service in _SERVICES for method in service.methods),
+    f"/{health.SERVICE_NAME}/Check",
+)
+"""Full names of the methods whose calls are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What is served.
+
+    Attributes:
+        prune: The hot path.
+        insight: Questions about stored decisions.
+        admin: Settings and knobs.
+    """
+
+    prune: PruneService
+    insight: InsightService
+    admin: AdminService
+
+
+class RunningServer:
+    """A server that takes calls until it is drained."""
+
+    def __init__(
+        self, server: grpc.Server, pool: ThreadPoolExecutor, readiness: health.HealthServicer, address: str
+    ) -> None:
+        self.address: Final = address
+        """Where it listens, `HOST:PORT` or `unix:PATH`, with the port that was taken for 0."""
+        self._server = server
+        self._pool = pool
+        self._readiness = readiness
+        self._is_ready = False
+        self._is_draining = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether health checks answer SERVING."""
+        return self._is_ready and not self._is_draining
+
+    def set_ready(self, *, is_ready: bool) -> None:
+        """Sets what health checks answer, overall and for each service; after `drain` it changes nothing."""
+        status = health_pb2.HealthCheckResponse.ServingStatus
+        for name in (health.OVERALL_HEALTH, *SERVICE_NAMES):
+            self._readiness.set(name, status.SERVING if is_ready else status.NOT_SERVING)
+        self._is_ready = is_ready
+
+    def drain(self, grace_seconds: float) -> None:
+        """Stops: health answers NOT_SERVING, new calls are refused, calls in flight finish.
+
+        Args:
+            grace_seconds: How long calls in flight may take; after that they are cut short (seconds).
+        """
+        self._is_draining = True
+        self._readiness.enter_graceful_shutdown()
+        stopped = self._server.stop(grace_seconds)
+        stopped.wait(grace_seconds + _CANCEL_SECONDS)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def start_server(
+    listen: str,
+    services: Services,
+    interceptors: Sequence[Interceptor],
+    clock: Clock,
+    *,
+    threads: int,
+    max_message_bytes: int,
+) -> RunningServer:
+    """Binds the address and takes calls from now on.
+
+    Args:
+        listen: `HOST:PORT`, port 0 for a free one, or `unix:PATH`.
+        services: What is served.
+        interceptors: What every call goes through, the outermost first.
+        clock: Tells when a call began.
+        threads: Calls handled at once.
+        max_message_bytes: Largest message received or sent (bytes).
+
+    Raises:
+        ValueError: `listen` is not an address.
+        OSError: It cannot be bound.
+    """
+    wanted = parse_listen(listen)
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="pinch-rpc")
+    server = grpc.server(
+        pool,
+        interceptors=[Chain(interceptors, clock)],
+        options=_options(max_message_bytes),
+        compression=grpc.Compression.NoCompression,
+    )
+    prune_pb2_grpc.add_PruneServiceServicer_to_server(services.prune, server)
+    insight_pb2_grpc.add_InsightServiceServicer_to_server(services.insight, server)
+    admin_pb2_grpc.add_AdminServiceServicer_to_server(services.admin, server)
+    readiness = health.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(readiness, server)
+    try:
+        port = server.add_insecure_port(str(wanted))
+    except RuntimeError as error:
+        pool.shutdown(wait=False)
+        raise OSError(f"cannot listen on {listen}: {error}") from None
+    running = RunningServer(server, pool, readiness, _bound(wanted, port))
+    running.set_ready(is_ready=True)
+    server.start()
+    return running
+
+
+def _bound(wanted: Listen, port: int) -> str:
+    return str(wanted if wanted.path else Listen(host=wanted.host, port=port))
+
+
+def _options(max_message_bytes: int) -> list[tuple[str, Any]]:
+    return [
+        ("grpc.max_receive_message_length", max_message_bytes),
+        ("grpc.max_send_message_length", max_message_bytes),
+        # A port that another process listens on is an error, not a share of the calls.
+        ("grpc.so_reuseport", 0),
+        # Clients ping twice a minute, also between calls; the least that gRPC lets a server ask for is more.
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+        # A client that vanished without a word frees its connection within a minute.
+        ("grpc.keepalive_time_ms", 40_000),
+        ("grpc.keepalive_timeout_ms", 10_000),
+    ]

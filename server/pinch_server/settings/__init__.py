@@ -1,0 +1,30 @@
+"""Every knob of the service in one table, and how it is read; pydantic is known here and nowhere else."""
+
+from pinch_server.settings.checks import default_state_dir
+from pinch_server.settings.describe import Knob, json_schema, knobs, redacted
+from pinch_server.settings.load import CONFIG_VARIABLE, SettingsError, load_settings
+from pinch_server.settings.model import (
+    JournalSettings,
+    LogSettings,
+    ServerSettings,
+    Settings,
+    StoreSettings,
+    to_limits,
+)
+
+__all__ = [
+    "CONFIG_VARIABLE",
+    "JournalSettings",
+    "Knob",
+    "LogSettings",
+    "ServerSettings",
+    "Settings",
+    "SettingsError",
+    "StoreSettings",
+    "default_state_dir",
+    "json_schema",
+    "knobs",
+    "load_settings",
+    "redacted",
+    "to_limits",
+]

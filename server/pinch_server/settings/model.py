@@ -1,0 +1,219 @@
+"""Every knob of the service once: its name, default, bound, unit and meaning."""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from pinch_server.core.limits import BOUNDS, Bound, Limits, Stability, TrimStyle
+from pinch_server.settings import checks
+from pinch_server.settings.marks import Told, Within
+
+PREFIX: Final = "PINCH_"
+NESTED: Final = "__"
+
+_MIB: Final = 1024 * 1024
+_STANDARD: Final = Limits()
+
+
+_Port = Annotated[str, AfterValidator(checks.tcp_address), Told("HOST:PORT, port 0 for a free one")]
+_Listen = Annotated[
+    str, AfterValidator(checks.address), Told("HOST:PORT, [IPV6]:PORT (port 0 for a free one) or unix:PATH")
+]
+
+
+def _limit(name: str) -> Within:
+    return Within(BOUNDS[name])
+
+
+class ServerSettings(BaseModel, frozen=True, extra="forbid"):
+    """Where and how the service takes calls."""
+
+    listen: _Listen = Field(default="127.0.0.1:50051", description="Address of the gRPC port.")
+    http_listen: _Port = Field(default="127.0.0.1:9464", description="Address of /metrics and /healthz.")
+    threads: Annotated[int, Within(Bound(1, 1024))] = Field(default=16, description="Calls handled at once.")
+    max_message_bytes: Annotated[int, Within(Bound(1024, 2**31 - 1))] = Field(
+        default=64 * _MIB, description="Largest message received or sent (bytes)."
+    )
+    insecure: bool = Field(default=False, description="Whether plain text may be served beyond this machine.")
+    drain_seconds: Annotated[float, Within(Bound(0, 3600))] = Field(
+        default=10.0, description="Time that calls in flight have to finish when the server stops (seconds)."
+    )
+
+
+class StoreSettings(BaseModel, frozen=True, extra="forbid"):
+    """Where decisions are kept."""
+
+    database_url: Annotated[
+        str,
+        AfterValidator(checks.database_url),
+        Told("sqlite:////PATH, postgresql://… or empty", "", checks.without_password),
+    ] = Field(
+        default="",
+        repr=False,
+        description="Database of the decisions; empty: an SQLite file in the state directory.",
+    )
+    state_dir: Annotated[
+        Path,
+        BeforeValidator(checks.directory),
+        Told("a path", "`$XDG_STATE_HOME/pinch`, else `~/.local/state/pinch`"),
+    ] = Field(
+        default_factory=lambda: checks.default_state_dir(os.environ),
+        description="Directory of the journal, the SQLite file and the generated key.",
+    )
+    migrate: bool = Field(
+        default=False, description="Whether the start may bring a PostgreSQL schema up to date."
+    )
+
+
+class JournalSettings(BaseModel, frozen=True, extra="forbid"):
+    """The file that holds decisions until the database has them."""
+
+    fsync: bool = Field(
+        default=False, description="Whether each record survives a power loss, not only a crash."
+    )
+    max_bytes: Annotated[int, Within(Bound(_MIB, 2**40))] = Field(
+        default=256 * _MIB, description="Most disk space the records still to be stored may take (bytes)."
+    )
+    batch: Annotated[int, Within(Bound(1, 5000))] = Field(
+        default=500, description="Most records moved to the database in one transaction."
+    )
+
+
+class LogSettings(BaseModel, frozen=True, extra="forbid"):
+    """Log lines on standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least level written."
+    )
+    format: Literal["json", "console"] = Field(
+        default="json", description="Form of a line: for machines or people."
+    )
+
+
+class Settings(BaseSettings):
+    """All knobs, checked and frozen; `load_settings` makes one, `Settings()` holds the defaults alone."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix=PREFIX, env_nested_delimiter=NESTED
+    )
+
+    enabled: bool = Field(default=True, description="Whether conversations are pruned at all.")
+    budget_tokens: Annotated[int, _limit("budget_tokens")] = Field(
+        default=_STANDARD.budget_tokens,
+        description="Size above which results are trimmed, tool definitions included (tokens).",
+    )
+    keep_last_turns: Annotated[int, _limit("keep_last_turns")] = Field(
+        default=_STANDARD.keep_last_turns,
+        description="User turns from the end that form the protected window (turns).",
+    )
+    max_summarize_chars: Annotated[int, _limit("max_summarize_chars")] = Field(
+        default=_STANDARD.max_summarize_chars,
+        description="Results longer than this keep head and tail, shorter ones a placeholder (characters).",
+    )
+    protected_max_chars: Annotated[
+        int, _limit("protected_max_chars"), BeforeValidator(checks.none_is_zero)
+    ] = Field(
+        default=_STANDARD.protected_max_chars,
+        description="Results of the protected window longer than this are capped (characters).",
+    )
+    keep_last_rounds: Annotated[int, _limit("keep_last_rounds")] = Field(
+        default=_STANDARD.keep_last_rounds,
+        description="Newest rounds that stay protected when the window contracts; 0: it never does (rounds).",
+    )
+    target_tokens: Annotated[
+        int | None,
+        _limit("target_tokens"),
+        BeforeValidator(checks.none_in_words),
+        Told(f"{BOUNDS['target_tokens']}, or none", "none"),
+    ] = Field(
+        default=_STANDARD.target_tokens,
+        description="Size at which trimming stops under replay; none: the budget (tokens).",
+    )
+    min_tokens_saved: Annotated[int, _limit("min_tokens_saved")] = Field(
+        default=_STANDARD.min_tokens_saved,
+        description="With less than this to gain in all, nothing is trimmed (tokens).",
+    )
+    min_gain: Annotated[float, _limit("min_gain")] = Field(
+        default=_STANDARD.min_gain,
+        description="Under replay, with less than this share of the size to gain nothing is trimmed (share).",
+    )
+    protected_tools: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        BeforeValidator(checks.globs),
+        AfterValidator(checks.legal_globs),
+        Told("a list of globs; comma-separated in the environment"),
+    ] = Field(default=_STANDARD.protected_tools, description="Tools whose results are never trimmed.")
+    stability: Stability = Field(
+        default=_STANDARD.stability,
+        description="How a plan relates to the calls before it; per_call: anew each time.",
+    )
+    trim_style: TrimStyle = Field(
+        default=_STANDARD.trim_style,
+        description="Form of a trimmed result; plain: head and tail, or a placeholder.",
+    )
+    counting: Literal["chars3", "o200k"] = Field(
+        default="chars3",
+        description="How tokens are estimated: a third of the characters, or the o200k vocabulary.",
+    )
+    omit_images: bool = Field(
+        default=_STANDARD.omit_images, description="Whether old images in results may become a line of text."
+    )
+    outcome_grace_seconds: Annotated[int, Within(Bound(0, 86_400))] = Field(
+        default=300, description="Time after which a decision without a reported outcome counts (seconds)."
+    )
+    session_hash_key: Annotated[
+        str,
+        AfterValidator(checks.hash_key),
+        Told(f"{checks.KEY_CHARS} characters or more, or empty", "", lambda _: checks.HIDDEN),
+    ] = Field(
+        default="",
+        repr=False,
+        description="Key that session ids are hashed with; empty: one made for the state directory.",
+    )
+    server: ServerSettings = ServerSettings()
+    store: StoreSettings = Field(default_factory=StoreSettings)
+    journal: JournalSettings = JournalSettings()
+    log: LogSettings = LogSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Takes what it is given and nothing else: `load_settings` reads file and environment itself."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
+
+    def fingerprint(self) -> str:
+        """Short hash of all that shapes a plan, the same for equal settings on every machine."""
+        shaping = {"enabled": self.enabled, "counting": self.counting, **asdict(to_limits(self))}
+        return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def to_limits(settings: Settings) -> Limits:
+    """The limits a call is planned under unless it brings its own."""
+    return Limits(
+        budget_tokens=settings.budget_tokens,
+        keep_last_turns=settings.keep_last_turns,
+        max_summarize_chars=settings.max_summarize_chars,
+        protected_max_chars=settings.protected_max_chars,
+        keep_last_rounds=settings.keep_last_rounds,
+        target_tokens=settings.target_tokens,
+        min_tokens_saved=settings.min_tokens_saved,
+        min_gain=settings.min_gain,
+        protected_tools=settings.protected_tools,
+        stability=settings.stability,
+        trim_style=settings.trim_style,
+        omit_images=settings.omit_images,
+    )

@@ -1,0 +1,219 @@
+"""A worker's journal: what it acknowledged and the database lacks. lines.py tells the format."""
+
+import logging
+import os
+import secrets
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from pinch_server.core.decision import Decision, Outcome
+from pinch_server.store.errors import UnknownJournalVersion
+from pinch_server.store.lines import Record, encode_record
+from pinch_server.store.segment import CHECKPOINT, SUFFIX, UNBORN, Segment
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Consecutive records of one file, to be confirmed once the database has them."""
+
+    segment: Segment
+    end: int
+    lines: int
+    damaged: int
+    decisions: tuple[Decision, ...]
+    outcomes: tuple[Outcome, ...]
+
+
+class Journal:
+    """The files of one worker, in a directory it may share with others.
+
+    `append` is safe from any number of threads; the other methods belong to one drain thread.
+    """
+
+    def __init__(
+        self, directory: Path, *, max_bytes: int, segment_bytes: int = 8 * 1024 * 1024, fsync: bool = False
+    ) -> None:
+        """Set up an empty journal; nothing is written before the first append.
+
+        Args:
+            directory: Where the files are; made when needed.
+            max_bytes: Upper bound of this worker's files together, adopted ones included.
+            segment_bytes: Size at which a new file is begun; at most a quarter of `max_bytes` is
+                used, so that drained space can always be given back.
+            fsync: Make each line survive a power loss before it is acknowledged.
+        """
+        self._directory = directory
+        self._max_bytes = max_bytes
+        self._segment_bytes = min(segment_bytes, max_bytes // 4)
+        self._fsync = fsync
+        self._lock = threading.Lock()
+        self._segments: list[Segment] = []
+        self._pending = 0
+        self._closed = False
+        self._unknown: set[str] = set()
+
+    @property
+    def pending(self) -> int:
+        """Acknowledged lines that the database does not have yet."""
+        return self._pending
+
+    def append(self, record: Record) -> bool:
+        """Write the record down.
+
+        Returns:
+            True once it is in the journal; False when the bound is reached, the disk refuses or it is closed.
+        """
+        line = encode_record(record)
+        try:
+            with self._lock:
+                if self._closed or self._bytes() + len(line) > self._max_bytes:
+                    return False
+                segment = self._writable(len(line))
+                segment.append(line)
+                end = segment.size
+                self._pending += 1
+            if self._fsync:
+                segment.sync(end)
+        except OSError:
+            return False
+        return True
+
+    def adopt(self) -> int:
+        """Take over the files of workers that are gone, and return how many lines they still hold."""
+        adopted = 0
+        try:
+            own = {segment.path for segment in tuple(self._segments)}
+            for path in sorted(self._directory.iterdir(), reverse=True):
+                if path.suffix == SUFFIX and path not in own and path.name not in self._unknown:
+                    adopted += self._adopt_file(path)
+                elif path.suffix == UNBORN:
+                    # The maker of a file that is still nameless notices, and makes another.
+                    Segment.sweep(path)
+                elif path.suffix == CHECKPOINT and not path.with_suffix(SUFFIX).exists():
+                    path.unlink(missing_ok=True)
+        except FileNotFoundError:
+            return adopted
+        except OSError as error:
+            _log.warning("journals in %s cannot be looked through: %s", self._directory, error)
+        return adopted
+
+    def next_batch(self, limit: int) -> Batch | None:
+        """Return the oldest records that are not confirmed, at most `limit` of one file, or None.
+
+        Files that have nothing left are deleted on the way.
+        """
+        while True:
+            with self._lock:
+                if not self._segments:
+                    return None
+                segment = self._segments[0]
+                last = segment.sealed or len(self._segments) > 1
+            parsed = segment.read(limit)
+            if parsed.lines:
+                if parsed.damaged:
+                    segment.damaged = True
+                    _log.error("%d damaged lines in %s; it will be set aside", parsed.damaged, segment.path)
+                return Batch(
+                    segment,
+                    segment.drained + parsed.size,
+                    parsed.lines,
+                    parsed.damaged,
+                    tuple(record for record in parsed.records if isinstance(record, Decision)),
+                    tuple(record for record in parsed.records if isinstance(record, Outcome)),
+                )
+            if not last:
+                return None
+            self._discard(segment)
+
+    def confirm(self, batch: Batch) -> None:
+        """Remember that the database has the batch."""
+        batch.segment.confirm(batch.end)
+        with self._lock:
+            self._pending -= batch.lines
+
+    def refuse(self) -> None:
+        """Take no further records."""
+        with self._lock:
+            self._closed = True
+
+    def close(self) -> None:
+        """Take no further records, delete what is drained, and leave the rest to be adopted."""
+        with self._lock:
+            self._closed = True
+            segments, self._segments = self._segments, []
+        for segment in segments:
+            try:
+                if segment.count_lines() == 0:
+                    segment.remove()
+            except OSError as error:
+                _log.warning("%s stays: %s", segment.path, error)
+            segment.close()
+
+    def _bytes(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    def _writable(self, length: int) -> Segment:
+        """Return the file to append to, a new one when the last is full, sealed or not there."""
+        if self._segments:
+            last = self._segments[-1]
+            if not last.sealed and last.size + length <= max(self._segment_bytes, length):
+                return last
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        segment = self._create_file()
+        if self._segments:
+            self._segments[-1].sealed = True
+        self._segments.append(segment)
+        return segment
+
+    def _create_file(self) -> Segment:
+        """Make a new file; another worker may tidy it away before it is locked, hence the attempts."""
+        for last in (False, False, True):
+            # Names sort by age, whatever the workers that share the directory.
+            name = f"{time.time_ns() // 1000:016d}-{os.getpid()}-{secrets.token_hex(4)}{SUFFIX}"
+            try:
+                segment = Segment.create(self._directory / name)
+            except (BlockingIOError, FileNotFoundError):
+                if last:
+                    raise
+                continue
+            if self._fsync:
+                _sync_directory(self._directory)
+            break
+        return segment
+
+    def _adopt_file(self, path: Path) -> int:
+        try:
+            segment = Segment.adopt(path)
+        except UnknownJournalVersion as error:
+            self._unknown.add(path.name)
+            _log.error("%s", error)
+            return 0
+        if segment is None:
+            return 0
+        lines = segment.count_lines()
+        with self._lock:
+            self._segments.insert(0, segment)
+            self._pending += lines
+        _log.info("adopted %s with %d lines", path, lines)
+        return lines
+
+    def _discard(self, segment: Segment) -> None:
+        with self._lock:
+            self._segments.remove(segment)
+        try:
+            segment.remove()
+        except OSError as error:
+            _log.warning("%s stays: %s", segment.path, error)
+            segment.close()
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,161 @@
+"""What the drain thread writes into the database: new decisions, and outcomes joined to them by id."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, bindparam, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
+from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
+
+from pinch_server.core.decision import Decision, Outcome
+from pinch_server.store.engine import writing
+from pinch_server.store.observer import StoreObserver
+from pinch_server.store.rows import decision_row, outcome_row
+from pinch_server.store.tables import prune_decisions, waiting_outcomes
+
+_OUTCOME_COLUMNS = tuple(c.name for c in waiting_outcomes.c if c.name not in ("decision_id", "waiting_since"))
+_AT_ONCE = 500
+
+
+class DecisionWriter:
+    """Writes batches, each in one transaction; writing one again changes nothing."""
+
+    def __init__(self, engine: Engine, observer: StoreObserver) -> None:
+        """Write through `engine` and tell `observer` what came of it."""
+        self._engine = engine
+        self._observer = observer
+
+    def write(self, decisions: Sequence[Decision], outcomes: Sequence[Outcome], now: int) -> None:
+        """Insert the decisions that are not there yet, and set the outcomes.
+
+        An outcome without its decision waits in a table of its own: another worker's journal may hold it.
+
+        Args:
+            decisions: Any number of them, in any order.
+            outcomes: Any number of them; of several for one decision the latest wins.
+            now: Microseconds since the epoch, from when waiting is counted.
+
+        Raises:
+            sqlalchemy.exc.SQLAlchemyError: The database refused; nothing of the batch is in it.
+        """
+        latest = _latest(outcomes)
+        stored = replaced = 0
+        with writing(self._engine) as connection:
+            if decisions:
+                stored = _insert_new(connection, [decision_row(decision) for decision in decisions])
+            if latest:
+                replaced, unmatched = _set_outcomes(connection, latest)
+                if unmatched:
+                    _keep_waiting(connection, unmatched, now)
+        self._observer.decisions_stored(stored)
+        if replaced:
+            self._observer.outcomes_replaced(replaced)
+
+    def settle_waiting(self, now: int, grace_us: int) -> None:
+        """Give waiting outcomes to decisions that came meanwhile, and give up those that waited too long.
+
+        Args:
+            now: Microseconds since the epoch.
+            grace_us: How long an outcome may wait, in microseconds.
+
+        Raises:
+            sqlalchemy.exc.SQLAlchemyError: The database refused; nothing changed.
+        """
+        matched = (
+            select(waiting_outcomes)
+            .join(prune_decisions, prune_decisions.c.decision_id == waiting_outcomes.c.decision_id)
+            .order_by(waiting_outcomes.c.decision_id)
+            .limit(_AT_ONCE)
+        )
+        expired = waiting_outcomes.c.waiting_since < now - grace_us
+        with self._engine.connect() as connection:
+            # Most of the time nothing waits, and then nothing is locked for it.
+            if connection.execute(select(waiting_outcomes.c.decision_id).limit(1)).first() is None:
+                return
+        replaced = 0
+        with writing(self._engine) as connection:
+            rows = [dict(row) for row in connection.execute(matched).mappings()]
+            if rows:
+                for row in rows:
+                    del row["waiting_since"]
+                replaced, _ = _set_outcomes(connection, rows)
+                _forget_waiting(connection, rows)
+            # A full page means that there may be more that match: those must not be given up.
+            expire = delete(waiting_outcomes).where(expired)
+            given_up = 0 if len(rows) == _AT_ONCE else connection.execute(expire).rowcount
+        if replaced:
+            self._observer.outcomes_replaced(replaced)
+        if given_up:
+            self._observer.outcomes_unmatched(given_up)
+
+
+def _latest(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Return one row for each decision, sorted so that two workers cannot lock each other out."""
+    rows: dict[str, dict[str, Any]] = {}
+    for row in map(outcome_row, outcomes):
+        earlier = rows.get(row["decision_id"])
+        if earlier is None or earlier["reported_at"] <= row["reported_at"]:
+            rows[row["decision_id"]] = row
+    return [rows[decision_id] for decision_id in sorted(rows)]
+
+
+def _insert_new(connection: Connection, rows: list[dict[str, Any]]) -> int:
+    rows = sorted(rows, key=lambda row: str(row["decision_id"]))
+    insert = _insert(connection, prune_decisions).on_conflict_do_nothing(index_elements=["decision_id"])
+    return connection.execute(insert, rows, execution_options={"preserve_rowcount": True}).rowcount
+
+
+def _set_outcomes(connection: Connection, rows: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
+    """Set outcomes on the decisions that are there.
+
+    Returns:
+        How many replaced a different one, and the rows whose decision is not there.
+    """
+    columns = [prune_decisions.c[name] for name in ("decision_id", *_OUTCOME_COLUMNS)]
+    ids = [row["decision_id"] for row in rows]
+    found: dict[str, dict[str, Any]] = {}
+    for start in range(0, len(ids), _AT_ONCE):
+        some = ids[start : start + _AT_ONCE]
+        query = select(*columns).where(prune_decisions.c.decision_id.in_(some))
+        query = query.order_by(prune_decisions.c.decision_id).with_for_update()
+        found |= {row["decision_id"]: dict(row) for row in connection.execute(query).mappings()}
+    changes, unmatched, replaced = [], [], 0
+    for row in rows:
+        there = found.get(row["decision_id"])
+        if there is None:
+            unmatched.append(row)
+        elif there["reported_at"] is None or there["reported_at"] < row["reported_at"]:
+            changes.append({"decided": row["decision_id"]} | {name: row[name] for name in _OUTCOME_COLUMNS})
+            replaced += there["reported_at"] is not None and _differ(there, row)
+    if changes:
+        statement = update(prune_decisions).where(prune_decisions.c.decision_id == bindparam("decided"))
+        connection.execute(statement.values({name: bindparam(name) for name in _OUTCOME_COLUMNS}), changes)
+    return replaced, unmatched
+
+
+def _differ(there: dict[str, Any], row: dict[str, Any]) -> bool:
+    return any(there[name] != row[name] for name in _OUTCOME_COLUMNS if name != "reported_at")
+
+
+def _keep_waiting(connection: Connection, rows: list[dict[str, Any]], now: int) -> None:
+    insert = _insert(connection, waiting_outcomes)
+    later = insert.on_conflict_do_update(
+        index_elements=["decision_id"],
+        set_={name: insert.excluded[name] for name in _OUTCOME_COLUMNS},
+        where=waiting_outcomes.c.reported_at < insert.excluded.reported_at,
+    )
+    connection.execute(later, [row | {"waiting_since": now} for row in rows])
+
+
+def _forget_waiting(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    # A newer report that another worker put in its place meanwhile has to stay.
+    settled = delete(waiting_outcomes).where(
+        waiting_outcomes.c.decision_id == bindparam("settled"),
+        waiting_outcomes.c.reported_at == bindparam("reported"),
+    )
+    connection.execute(settled, [{"settled": r["decision_id"], "reported": r["reported_at"]} for r in rows])
+
+
+def _insert(connection: Connection, table: Table) -> SqliteInsert | PostgresqlInsert:
+    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)

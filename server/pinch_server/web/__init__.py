@@ -1,0 +1,1 @@
+"""The HTTP port: pages that operators and their probes read."""

@@ -1,0 +1,216 @@
+"""The HTTP port: a small read-only server in a thread of its own, with a table of routes.
+
+It answers GET and HEAD, one request a connection, and serves nothing from disk. A connection has a few
+seconds in all, however slowly it drips, and there are only so many at once, so that a stuck scraper cannot
+hold the readiness probe.
+"""
+
+import logging
+import socket
+import socketserver
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from typing import Final
+from urllib.parse import urlsplit
+
+from pinch_server.listen import Listen, parse_listen
+
+_LOG: Final = logging.getLogger(__name__)
+_CONNECTION_SECONDS: Final = 10.0
+_MOST_CONNECTIONS: Final = 64
+_SWEEP_SECONDS: Final = 0.2
+_TEXT: Final = "text/plain; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a route answers.
+
+    Attributes:
+        body: The bytes of the page.
+        content_type: Its media type.
+        status: HTTP status code.
+    """
+
+    body: bytes
+    content_type: str = _TEXT
+    status: int = 200
+
+
+Route = Callable[[], Reply]
+"""Makes the reply to one GET of a path."""
+
+
+class HttpPort:
+    """The server behind `server.http_listen`.
+
+    Args:
+        listen: `HOST:PORT`; port 0 takes a free one.
+        metrics_page: Makes the page of `/metrics`.
+        ready: Whether the service takes calls: `/healthz` answers 200, else 503.
+        metrics_type: Media type of the metrics page.
+        connection_seconds: The time one connection has in all (seconds).
+
+    Raises:
+        ValueError: `listen` is not a TCP address.
+    """
+
+    def __init__(
+        self,
+        listen: str,
+        metrics_page: Callable[[], bytes],
+        ready: Callable[[], bool],
+        *,
+        metrics_type: str,
+        connection_seconds: float = _CONNECTION_SECONDS,
+    ) -> None:
+        self._listen = parse_listen(listen)
+        if self._listen.path:
+            raise ValueError(f"{listen} is a unix socket; the HTTP port needs HOST:PORT")
+        self._connection_seconds = connection_seconds
+        self._routes: Mapping[str, Route] = {
+            "/metrics": lambda: Reply(metrics_page(), metrics_type),
+            "/healthz": lambda: Reply(b"ok\n") if ready() else Reply(b"not ready\n", status=503),
+        }
+        self._server: _Server | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Binds the address and answers from now on.
+
+        Raises:
+            OSError: The address cannot be bound.
+        """
+        server = _Server(self._listen, self._routes, self._connection_seconds)
+        self._server = server
+        self._thread = threading.Thread(
+            target=server.serve_forever, args=(_SWEEP_SECONDS,), name="pinch-http", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        """`HOST:PORT` as bound, the port that was taken for 0 included.
+
+        Raises:
+            RuntimeError: The port is not started.
+        """
+        if self._server is None:
+            raise RuntimeError("the HTTP port is not started")
+        return str(Listen(host=self._listen.host, port=self._server.server_address[1]))
+
+    def close(self) -> None:
+        """Stops listening and cuts what is still connected; closing twice is harmless."""
+        server, thread = self._server, self._thread
+        self._server = self._thread = None
+        if server is None or thread is None:
+            return
+        server.shutdown()
+        thread.join()
+        server.cut(opened_before=time.monotonic())
+        server.server_close()
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = _MOST_CONNECTIONS
+
+    server_address: tuple[str, int]
+
+    def __init__(self, listen: Listen, routes: Mapping[str, Route], connection_seconds: float) -> None:
+        found = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        self.address_family = found[0][0]
+        self.routes = routes
+        self.connection_seconds = connection_seconds
+        self._open: dict[socket.socket, float] = {}
+        self._lock = threading.Lock()
+        super().__init__((listen.host, listen.port), _Handler)
+
+    def verify_request(self, request: object, client_address: object) -> bool:
+        """Admits a connection while there is room for it."""
+        del client_address
+        if not isinstance(request, socket.socket):
+            return False
+        with self._lock:
+            if len(self._open) >= _MOST_CONNECTIONS:
+                return False
+            self._open[request] = time.monotonic()
+        return True
+
+    def shutdown_request(self, request: object) -> None:
+        """Forgets a connection and closes it."""
+        if isinstance(request, socket.socket):
+            with self._lock:
+                self._open.pop(request, None)
+            super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Cuts the connections whose time is over; called between the accepts."""
+        self.cut(opened_before=time.monotonic() - self.connection_seconds)
+
+    def cut(self, *, opened_before: float) -> None:
+        """Ends the connections opened before a moment; their threads then close them."""
+        with self._lock:
+            late = [connection for connection, opened in self._open.items() if opened <= opened_before]
+            for connection in late:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    _LOG.debug("a connection was gone before it was cut")
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Keeps a client that went away out of the log."""
+        del request, client_address
+        _LOG.debug("a connection to the HTTP port broke off", exc_info=True)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_GET(self) -> None:
+        route = self.server.routes.get(urlsplit(self.path).path)
+        if route is None:
+            self._answer(Reply(b"not found\n", status=404))
+            return
+        try:
+            reply = route()
+        except Exception:  # noqa: BLE001 a page that fails must not take the port with it
+            _LOG.exception("a page of the HTTP port failed")
+            reply = Reply(b"internal error\n", status=500)
+        self._answer(reply)
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answers what http.server refuses by itself, without quoting the request."""
+        del message, explain
+        # http.server says 501 for a method without a handler; here every other method is refused.
+        self._answer(
+            Reply(
+                b"only GET and HEAD\n" if code == 501 else b"bad request\n",
+                status=405 if code == 501 else code,
+            )
+        )
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Writes nothing: probes and scrapes would drown the log."""
+
+    def _answer(self, reply: Reply) -> None:
+        self.close_connection = True
+        self.send_response_only(reply.status)
+        self.send_header("Content-Type", reply.content_type)
+        self.send_header("Content-Length", str(len(reply.body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Connection", "close")
+        if reply.status == 405:
+            self.send_header("Allow", "GET, HEAD")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(reply.body)

@@ -1,0 +1,131 @@
+"""A whole service on a free loopback port, with everything real but the database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+from pinch.v1.prune_pb2_grpc import PruneServiceStub
+from pinch_server.clock import SystemClock, Uuid7Ids
+from pinch_server.core.counting import Chars3, Counter
+from pinch_server.core.decision import Decision, Outcome
+from pinch_server.core.limits import Limits
+from pinch_server.decide import Decider, Policy
+from pinch_server.observe.metrics import Metrics
+from pinch_server.ports import Observer, Recorder
+from pinch_server.rpc.admin_service import AdminService
+from pinch_server.rpc.insight_service import InsightService
+from pinch_server.rpc.interceptors import RpcMetrics, standard_interceptors
+from pinch_server.rpc.prune_service import PruneService
+from pinch_server.rpc.server import METHODS, RunningServer, Services, start_server
+
+MIB = 1024 * 1024
+SMALL = Limits(budget_tokens=2_000, keep_last_turns=1)
+
+
+@dataclass
+class Kept:
+    """A Recorder that keeps everything in lists."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def record(self, decision: Decision) -> bool:
+        self.decisions.append(decision)
+        return True
+
+    def report(self, outcome: Outcome) -> bool:
+        self.outcomes.append(outcome)
+        return True
+
+    def close(self) -> None:
+        return
+
+
+@dataclass
+class Service:
+    """A running service and what it left behind."""
+
+    server: RunningServer
+    channel: grpc.Channel
+    metrics: Metrics
+    log: list[dict[str, Any]]
+
+    @property
+    def prune(self) -> PruneServiceStub:
+        return PruneServiceStub(self.channel)
+
+    def metric(self, line: str) -> float:
+        """The value of a series, named as on the page."""
+        page = self.metrics.page().decode()
+        return float(next(row for row in page.splitlines() if row.startswith(f"{line} ")).rsplit(" ", 1)[1])
+
+
+@contextmanager
+def running(
+    *,
+    recorder: Recorder | None = None,
+    counter: Counter | None = None,
+    observer: Observer | None = None,
+    rpc_metrics: RpcMetrics | None = None,
+    limits: Limits = SMALL,
+    is_enabled: bool = True,
+    listen: str = "127.0.0.1:0",
+    max_message_bytes: int = 64 * MIB,
+) -> Iterator[Service]:
+    """Starts a service, and drains it in the end."""
+    clock, metrics, log = SystemClock(), Metrics(version="0", methods=METHODS), []
+    watcher = observer or metrics
+    policy = Policy(limits, is_enabled, "fingerprint", b"key")
+    decider = Decider(policy, counter or Chars3(), recorder or Kept(), watcher, clock, Uuid7Ids())
+    server = start_server(
+        listen,
+        Services(PruneService(decider, watcher, clock), InsightService(), AdminService()),
+        standard_interceptors(
+            lambda **facts: log.append(facts), rpc_metrics or metrics, clock, lambda: "made-for-this-call"
+        ),
+        clock,
+        threads=8,
+        max_message_bytes=max_message_bytes,
+    )
+    options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
+    try:
+        with grpc.insecure_channel(server.address, options=options) as channel:
+            yield Service(server, channel, metrics, log)
+    finally:
+        server.drain(5)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A status that is not OK, read."""
+
+    code: grpc.StatusCode
+    message: str
+    reason: str
+    violations: dict[str, str]
+    request_id: str
+
+
+def refusal(error: Any) -> Refusal:
+    """Reads the rich status behind an RPC error."""
+    status = rpc_status.from_call(error)
+    info, bad, named = (
+        error_details_pb2.ErrorInfo(),
+        error_details_pb2.BadRequest(),
+        error_details_pb2.RequestInfo(),
+    )
+    for detail in status.details if status else ():
+        for kind in (info, bad, named):
+            detail.Unpack(kind) if detail.Is(kind.DESCRIPTOR) else None
+    return Refusal(
+        code=error.code(),
+        message=error.details(),
+        reason=info.reason,
+        violations={entry.field: entry.description for entry in bad.field_violations},
+        request_id=named.request_id,
+    )

@@ -1,0 +1,116 @@
+"""What every call goes through, and what it leaves behind."""
+
+import threading
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from pinch.v1 import prune_pb2 as pb
+from pinch_server.clock import SystemClock
+from pinch_server.core.decision import Decision
+from pinch_server.observe.logs import log_call
+from pinch_server.observe.metrics import Metrics
+from pinch_server.rpc.call import _CURRENT
+from pinch_server.rpc.chain import Chain
+from pinch_server.rpc.interceptors import standard_interceptors
+from tests.rpc.conversations import typed
+from tests.rpc.service import Kept, running
+
+
+def test_the_order_of_the_interceptors() -> None:
+    """Every line and count has an id, and errors are answered before they are logged and counted."""
+    clock = SystemClock()
+    chain = Chain(standard_interceptors(log_call, Metrics(version="0"), clock, lambda: "id"), clock)
+    assert chain.names == ("request_id", "log", "metrics", "errors")
+
+
+def test_a_call_leaves_one_line_with_its_decision() -> None:
+    """One line a call: method, code, decision, sizes and the router's own id, and no text."""
+    with running() as service:
+        context = pb.RequestContext(request_id="from-the-router")
+        reply = service.prune.Prune(pb.PruneRequest(chat=typed(), context=context))
+        (line,) = service.log
+    assert line.pop("seconds") >= 0
+    assert line == {
+        "method": "/pinch.v1.PruneService/Prune",
+        "code": "OK",
+        "decision_id": reply.decision_id,
+        "request_id": "from-the-router",
+        "route": "routed",
+        "result": "pruned",
+        "original_tokens": reply.stats.original_tokens,
+        "final_tokens": reply.stats.final_tokens,
+        "persisted": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ((), "made-for-this-call"),
+        ((("x-request-id", "mine"),), "mine"),
+        ((("x-request-id", "a" * 500),), "a" * 128),
+    ],
+)
+def test_a_call_is_named(metadata: tuple[tuple[str, str], ...], expected: str) -> None:
+    """The caller's x-request-id, or one that was made, comes back with the status and stands in the line."""
+    with running() as service:
+        _, call = service.prune.Prune.with_call(pb.PruneRequest(chat=typed()), metadata=metadata)
+        assert dict(call.trailing_metadata())["x-request-id"] == expected
+        with pytest.raises(grpc.RpcError) as caught:
+            service.prune.Prune(pb.PruneRequest(), metadata=metadata)
+        assert dict(caught.value.trailing_metadata())["x-request-id"] == expected
+        assert [line["request_id"] for line in service.log] == [expected, expected]
+
+
+def test_calls_are_counted_by_method_and_code() -> None:
+    """Every call counts once as started and once under the code that its caller saw."""
+    with running() as service:
+        service.prune.Prune(pb.PruneRequest(chat=typed()))
+        with pytest.raises(grpc.RpcError):
+            service.prune.Prune(pb.PruneRequest())
+        with pytest.raises(grpc.RpcError):
+            service.channel.unary_unary("/no.Such/Method")(b"")
+        prune = 'grpc_method="Prune",grpc_service="pinch.v1.PruneService"'
+        assert service.metric(f"grpc_server_started_total{{{prune}}}") == 2
+        handled = "grpc_server_handled_total"
+        assert service.metric(f'{handled}{{grpc_code="OK",{prune}}}') == 1
+        assert service.metric(f'{handled}{{grpc_code="INVALID_ARGUMENT",{prune}}}') == 1
+        unknown = 'grpc_code="UNIMPLEMENTED",grpc_method="unknown",grpc_service="unknown"'
+        assert service.metric(f"{handled}{{{unknown}}}") == 1
+        assert [line["code"] for line in service.log] == ["OK", "INVALID_ARGUMENT", "UNIMPLEMENTED"]
+
+
+def test_probes_are_counted_and_not_logged() -> None:
+    """Health checks leave a count and no line."""
+    with running() as service:
+        health_pb2_grpc.HealthStub(service.channel).Check(health_pb2.HealthCheckRequest())
+        check = 'grpc_code="OK",grpc_method="Check",grpc_service="grpc.health.v1.Health"'
+        assert service.metric(f"grpc_server_handled_total{{{check}}}") == 1
+        assert service.log == []
+
+
+def test_a_call_that_its_caller_gave_up_is_not_counted_as_ok() -> None:
+    """A call whose caller has gone is CANCELLED in the line, whatever the method came to."""
+    entered, gone, counted = threading.Event(), threading.Event(), threading.Event()
+    codes: list[str] = []
+
+    class Slow(Kept):
+        def record(self, decision: Decision) -> bool:
+            _CURRENT.get().context.add_callback(gone.set)
+            entered.set()
+            return gone.wait(30) and super().record(decision)
+
+    class Told(Metrics):
+        def rpc_handled(self, method: str, code: str, seconds: float) -> None:
+            super().rpc_handled(method, code, seconds)
+            codes.append(code)
+            counted.set()
+
+    with running(recorder=Slow(), rpc_metrics=Told(version="0")) as service:
+        pending = service.prune.Prune.future(pb.PruneRequest(chat=typed()))
+        assert entered.wait(30)
+        pending.cancel()
+        assert counted.wait(30)
+    assert codes == ["CANCELLED"]

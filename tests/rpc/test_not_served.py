@@ -1,0 +1,49 @@
+"""What this version refuses, and how it says so."""
+
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from pinch.v1 import admin_pb2, admin_pb2_grpc, insight_pb2, insight_pb2_grpc
+from pinch.v1 import prune_pb2 as pb
+from tests.rpc.service import Service, refusal
+
+CALLS: dict[str, Callable[[grpc.Channel], object]] = {
+    "pinch.v1.InsightService/GetSavings": lambda channel: insight_pb2_grpc.InsightServiceStub(
+        channel
+    ).GetSavings(insight_pb2.GetSavingsRequest()),
+    "pinch.v1.InsightService/GetDecision": lambda channel: insight_pb2_grpc.InsightServiceStub(
+        channel
+    ).GetDecision(insight_pb2.GetDecisionRequest()),
+    "pinch.v1.InsightService/ListDecisions": lambda channel: insight_pb2_grpc.InsightServiceStub(
+        channel
+    ).ListDecisions(insight_pb2.ListDecisionsRequest()),
+    "pinch.v1.AdminService/GetSettings": lambda channel: admin_pb2_grpc.AdminServiceStub(channel).GetSettings(
+        admin_pb2.GetSettingsRequest()
+    ),
+    "pinch.v1.AdminService/UpdateSettings": lambda channel: admin_pb2_grpc.AdminServiceStub(
+        channel
+    ).UpdateSettings(admin_pb2.UpdateSettingsRequest()),
+    "pinch.v1.PruneService/Guess": lambda channel: channel.unary_unary("/pinch.v1.PruneService/Guess")(b""),
+    "no.Such/Stream": lambda channel: list(channel.stream_stream("/no.Such/Stream")(iter(()))),
+}
+
+
+@pytest.mark.parametrize("method", CALLS)
+def test_what_is_not_served_is_unimplemented_by_name(service: Service, method: str) -> None:
+    """A method that is not built, or that nobody knows, is UNIMPLEMENTED and the message names it."""
+    with pytest.raises(grpc.RpcError) as caught:
+        CALLS[method](service.channel)
+    found = refusal(caught.value)
+    assert (found.code, found.reason) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED")
+    assert method in found.message
+
+
+def test_expand_ends_a_retry_loop(service: Service) -> None:
+    """No original is kept, and NOT_FOUND tells the model what to do instead of asking again."""
+    with pytest.raises(grpc.RpcError) as caught:
+        service.prune.Expand(pb.ExpandRequest(reference="x"))
+    found = refusal(caught.value)
+    assert (found.code, found.reason) == (grpc.StatusCode.NOT_FOUND, "NO_ORIGINAL")
+    assert found.message == "no original is kept; run the tool again"
