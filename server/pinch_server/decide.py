@@ -2,11 +2,12 @@
 
 import hashlib
 import hmac
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Final
 
 from pinch_server.core.conversation import Conversation, Message
 from pinch_server.core.counting import Counter
@@ -20,6 +21,8 @@ from pinch_server.formats.errors import BodyError, NotUnderstoodError
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import ByteEdit
 from pinch_server.ports import Clock, Ids, Observer, Recorder
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 class InvalidCallError(Exception):
@@ -309,7 +312,9 @@ class Decider:
     def _keep(self, decision: Decision) -> bool:
         try:
             return self._recorder.record(decision)
-        except Exception:  # noqa: BLE001 whatever a recorder does, the caller gets the plan
+        except Exception as error:  # noqa: BLE001 whatever a recorder does, the caller gets the plan
+            # By its type alone: a message may quote what it failed on.
+            _LOG.error("the recorder failed with %s: decision not kept", type(error).__name__)
             return False
 
     def _session_hash(self, session_id: str) -> str | None:

@@ -59,11 +59,12 @@ def assert_whole(service: Service) -> None:
 
 
 def test_a_recorder_that_explodes_leaves_the_caller_whole(caplog: pytest.LogCaptureFixture) -> None:
-    """A recorder's exception costs the pruning, is counted and is logged by its type alone."""
+    """A recorder's exception costs no pruning: the reply is not persisted, and the log has its type alone."""
     with caplog.at_level(logging.DEBUG), running(recorder=BrokenRecorder()) as service:
-        assert_whole(service)
-        assert service.metric('pinch_decisions_total{result="other",route="routed"}') == 3
-    assert "builtins.RuntimeError at " in caplog.text
+        reply = service.prune.Prune(pb.PruneRequest(body=pb.RequestBody(json=body())))
+        assert (reply.stats.pruned, reply.persisted) == (True, False)
+        assert service.metric('pinch_decisions_total{result="pruned",route="routed"}') == 1
+    assert "the recorder failed with RuntimeError" in caplog.text
     assert SECRET not in caplog.text
 
 
