@@ -12,7 +12,7 @@ from typing import Any
 from tests.checker.dialects import Body, Result, read
 from tests.checker.image_size import block_size
 from tests.checker.json_tokens import Node, NotJson, scan
-from tests.checker.markers import image_marker_problem, violations
+from tests.checker.markers import image_marker_problem, is_image_note, violations
 from tests.checker.provider_rules import findings
 from tests.checker.receipts import apply, check_edits
 from tests.checker.structure import Comparison, compare, where
@@ -86,9 +86,13 @@ def _bytes_outside(before: bytes, after: bytes, comparison: Comparison) -> list[
 def _results(body: Body, comparison: Comparison, limits: Mapping[str, Any] | None) -> list[str]:
     found: list[str] = []
     for result in body.results:
-        olds = [text.text for text in result.texts]
-        news = [_new(comparison, text).text for text in result.texts]
         place = where(result.node.path)
+        # The note in place of an image is a part of its own, not of the text that head and tail are of.
+        written = [text for text in result.texts if not is_image_note(text.text)]
+        if any(id(text) in comparison.texts for text in result.texts if is_image_note(text.text)):
+            found.append(f"I5: the note in place of an image changed ({place})")
+        olds = [text.text for text in written]
+        news = [_new(comparison, text).text for text in written]
         for text in result.texts:
             if id(text) in comparison.texts and _new(comparison, text).text == text.text:
                 found.append(f"I3: {where(text.path)} was respelled and says the same")

@@ -102,6 +102,14 @@ def _is_true(node: Node | None) -> bool:
     return node is not None and node.raw == b"true"
 
 
+def _is_said(role: str, node: Node) -> bool:
+    """Whether a user said something here: a message with nothing in it is no turn."""
+    content = node.get("content")
+    if role != "user" or content is None or content.raw in (b"null", b'""'):
+        return False
+    return content.kind != "array" or bool(content.items)
+
+
 def _typed(part: Node, key: str, *types: str) -> Node | None:
     """The string under `key` of a part of one of `types`."""
     text = part.get(key)
@@ -131,13 +139,14 @@ def _openai_chat(index: int, node: Node, names: Names) -> Message:
     role = node.string("role") or ""
     if role not in ("tool", "function"):
         calls = node.get("tool_calls")
-        for call in calls.elements() if calls is not None else []:
+        for call in calls.elements() if calls is not None and role == "assistant" else []:
             inner = call.get("function") or call.get("custom")
-            _call(names, call.string("id"), inner.string("name") if inner is not None else None)
-        return Message(index, role, node, role == "assistant", role == "user", ())
+            if inner is not None and inner.kind == "object":
+                _call(names, call.string("id"), inner.string("name"))
+        return Message(index, role, node, role == "assistant", _is_said(role, node), ())
     identifier = node.string("tool_call_id")
     content = node.get("content")
-    texts, images = _content(content, "text", "image_url")
+    texts, images = _content(content, _OPENAI_TEXTS, "image_url")
     # Some clients write a bare string where a text part belongs.
     bare = [part for part in (content.elements() if content is not None else []) if part.kind == "string"]
     texts = sorted([*texts, *bare], key=lambda text: text.start)
@@ -151,10 +160,10 @@ def _anthropic(index: int, node: Node, names: Names) -> Message:
     role = node.string("role") or ""
     content = node.get("content")
     results: list[Result] = []
-    is_turn = role == "user" and content is not None and content.kind == "string"
+    is_turn = content is not None and content.kind == "string" and _is_said(role, node)
     for at, block in enumerate(content.elements() if content is not None else []):
         kind = block.string("type")
-        if kind == "tool_use":
+        if kind == "tool_use" and role == "assistant":
             _call(names, block.string("id"), block.string("name"))
         if kind != "tool_result" or role != "user":
             is_turn = is_turn or role == "user"
@@ -178,8 +187,12 @@ def _openai_responses(index: int, node: Node, names: Names) -> Message:
         texts, images = _content(node.get("output"), _OPENAI_TEXTS, "input_image")
         name = _name(node.string("name"), identifier, names)
         results = (Result(index, None, identifier, name, False, node, tuple(texts), tuple(images)),)
+    elif kind.endswith("_output"):
+        # A result all the same, so it closes a round, but of a kind that nobody trims.
+        identifier = node.string("call_id")
+        results = (Result(index, None, identifier, _name(None, identifier, names), False, node, (), ()),)
     is_output = role == "assistant" or kind == "reasoning" or kind.endswith("_call")
-    return Message(index, role, node, is_output, role == "user", results)
+    return Message(index, role, node, is_output, _is_said(role, node), results)
 
 
 def _gemini(index: int, node: Node, names: Names) -> Message:
@@ -189,7 +202,7 @@ def _gemini(index: int, node: Node, names: Names) -> Message:
     is_turn = False
     for at, part in enumerate(parts.elements() if parts is not None else []):
         call = part.get("functionCall") or part.get("function_call")
-        if call is not None:
+        if call is not None and role == "model":
             _call(names, call.string("id"), call.string("name"))
         answer = part.get("functionResponse") or part.get("function_response")
         if answer is None or role == "model":
@@ -218,7 +231,7 @@ def _bedrock(index: int, node: Node, names: Names) -> Message:
     is_turn = False
     for at, block in enumerate(content.elements() if content is not None else []):
         call = block.get("toolUse")
-        if call is not None:
+        if call is not None and role == "assistant":
             _call(names, call.string("toolUseId"), call.string("name"))
         answer = block.get("toolResult")
         if answer is None or role != "user":

@@ -21,7 +21,7 @@ Size = tuple[int, int]
 
 def read_size(data: bytes) -> Size | None:
     """Pixels as (width, height), or None when the header is not understood."""
-    if data[:8] == b"\x89PNG\r\n\x1a\n" and len(data) >= 24:
+    if data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR" and len(data) >= 24:
         size = (int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big"))
     elif data[:6] in (b"GIF87a", b"GIF89a") and len(data) >= 10:
         size = (int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))

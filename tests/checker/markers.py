@@ -22,6 +22,7 @@ DEFAULT_PROTECTED_MAX = 20000
 
 _PLACEHOLDER = re.compile(r"\[(.*): result omitted(?:; mentioned: (.*))?\]", re.DOTALL)
 _IMAGE = re.compile(r"\[image omitted(?::? [^\]\r\n]*)?\]")
+_NOTE = re.compile(r"\[image omitted: (\d+x\d+ )?[A-Za-z0-9.+/-]{1,60}\]", re.ASCII)
 _IMAGE_SIZE = re.compile(r"(\d+)x(\d+)")
 
 
@@ -45,7 +46,8 @@ def folded_names(name: str) -> set[str]:
                 around = cluster_around(text, NAME_CHARS)
                 if around is not None:
                     found.add(text[: around[0]])
-    return {text for text in found if text.strip()} or {UNNAMED_TOOL}
+    spoken = {text for text in found if text.strip()}
+    return spoken if len(spoken) == len(found) else spoken | {UNNAMED_TOOL}
 
 
 def violations(
@@ -235,6 +237,11 @@ def _part_rules(old: str, derivation: Derivation, offset: int, total: int) -> li
         if gap.lead not in ("", "\n\n") or gap.trail not in ("", "\n\n"):
             found.append("M: a marker stands without its blank line")
     return found
+
+
+def is_image_note(text: str) -> bool:
+    """Whether a text has exactly the shape of a note that stands for an image."""
+    return _NOTE.fullmatch(text) is not None
 
 
 def image_marker_problem(text: str, size: tuple[int, int] | None) -> str | None:

@@ -208,9 +208,16 @@ def _openai_chat(tally: _Tally, node: Node) -> None:
         return
     for key in ("reasoning_content", "reasoning", "refusal"):
         tally.text(node.get(key))
+    for key in ("reasoning_details", "thinking_blocks"):
+        details = node.get(key)
+        if details is not None and compact_length(details) > len("[]"):
+            tally.chars += compact_length(details)
     calls = node.get("tool_calls")
     for call in calls.elements() if calls is not None else []:
-        _inner_call(tally, call.get("function") or call.get("custom"))
+        inner = call.get("function") or call.get("custom")
+        if inner is None or inner.kind != "object":
+            tally.chars += compact_length(call)
+        _inner_call(tally, inner)
     _inner_call(tally, node.get("function_call"))
 
 
@@ -244,7 +251,7 @@ def _openai_responses(tally: _Tally, node: Node) -> None:
 
 
 def _anthropic(tally: _Tally, node: Node) -> None:
-    _anthropic_content(tally, node.get("content"), node.string("role"))
+    _anthropic_content(tally, node.get("content"), node.string("role") or "")
 
 
 def _anthropic_content(tally: _Tally, content: Node | None, role: str | None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pinch_server.core.chat import read_chat
-from pinch_server.core.conversation import Conversation
+from pinch_server.core.conversation import Conversation, Message, Speaker, TextPart, ToolResult
 from pinch_server.core.counting import Chars3
 from pinch_server.core.limits import Limits
 from pinch_server.core.plan import Action, Plan, Ranking, Reason
@@ -115,6 +115,26 @@ def test_errors_go_last_and_are_never_omitted() -> None:
     ]
     assert changed(planned(chat, order=[0, 1, 2], budget_tokens=6_000, keep_last_turns=1)) == [4]
     assert changed(planned(chat, order=[0, 1, 2], budget_tokens=10, keep_last_turns=1)) == [2, 4]
+
+
+def test_errors_go_last_when_the_window_contracts() -> None:
+    """Without a ranking too, an error result of a contracting window outlives the others."""
+    chat = [user("go"), called("e"), result("e", "e" * 6_000, is_error=True)]
+    for index in range(5):
+        chat += round_of(f"t{index}", f"{index}" * 6_000)
+    assert changed(planned(chat, budget_tokens=11_500, keep_last_rounds=4)) == [4]
+
+
+def test_edits_of_one_message_do_not_hang_on_each_other() -> None:
+    """A trim is weighed by itself: another result of the same message cannot tip the scale."""
+    results = tuple(
+        ToolResult(None, name, is_error=False, parts=(TextPart("x" * size, (name,)),), block=block)
+        for block, (name, size) in enumerate((("ls", 22), ("grep", 900)))
+    )
+    messages = (Message(Speaker.TOOL, results=results), *read_chat([said("ok"), user("next")]))
+    limits = Limits(budget_tokens=1, keep_last_turns=1)
+    plan = plan_pruning(Conversation(messages), limits, Chars3())
+    assert [edit.tool for edit in plan.edits] == ["grep"]
 
 
 def test_too_little_to_gain_changes_nothing() -> None:

@@ -26,8 +26,14 @@ _SPEAKERS: Final = {
 
 
 def json_text(value: Any) -> str:
-    """The compact JSON text of any decoded JSON value: what an opaque block counts as."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """The compact JSON text of any decoded JSON value: what an opaque block counts as.
+
+    What JSON has no word for counts as its own text; nesting beyond all use counts nothing.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str, skipkeys=True)
+    except (RecursionError, ValueError):
+        return ""
 
 
 def block_text(part: Any) -> str:
@@ -82,9 +88,7 @@ def _read_message(value: Any, address: Address) -> Message:
         calls = tuple(_read_calls(value))
         for call in calls:
             fixed.extend((call.name or "", call.arguments))
-        fixed.extend(
-            value[key] for key in ("reasoning_content", "reasoning", "refusal") if _is_text(value.get(key))
-        )
+        fixed.extend(_reasoning(value))
     is_turn = speaker is Speaker.USER and content not in (None, "", [])
     return Message(speaker, tuple(fixed), tuple(prose), calls, (), images, is_turn)
 
@@ -166,6 +170,20 @@ def read_image_url(url: Any, *, low_detail: bool = False) -> tuple[int, str]:
     return tokens, image_description(size, media_type)
 
 
+def _reasoning(message: Mapping[str, Any]) -> Iterable[str]:
+    """What a message ships beside its content: reasoning, refusals, and calls of no known shape."""
+    for key in ("reasoning_content", "reasoning", "refusal"):
+        if isinstance(message.get(key), str):
+            yield message[key]
+    for key in ("reasoning_details", "thinking_blocks"):
+        if message.get(key):
+            yield json_text(message[key])
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list | tuple) else ():
+        if not isinstance(call, Mapping) or not isinstance(call.get("function", call.get("custom")), Mapping):
+            yield json_text(call)
+
+
 def _read_calls(message: Mapping[str, Any]) -> Iterable[ToolCall]:
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list | tuple) else ():
@@ -186,7 +204,3 @@ def _call(call_id: Any, function: Mapping[str, Any]) -> ToolCall:
 
 def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)

@@ -166,6 +166,6 @@ def tool_names(messages: Sequence[Message]) -> list[tuple[str, ...]]:
         else:
             named.append(())
         for call in message.calls:
-            if call.id and call.name:
-                nearest[call.id] = call.name
+            if call.id:
+                nearest[call.id] = call.name or "tool"
     return named

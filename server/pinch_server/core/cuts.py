@@ -17,9 +17,9 @@ _ESCAPE: Final = regex.compile(
     regex.VERBOSE | regex.DOTALL,
 )
 _CLUSTER: Final = regex.compile(r"\X")
-_LOOK_BACK: Final = 256
-"""Code points to go back for a certain cluster boundary; only texts without one (no two ASCII characters
-side by side) ever reach it."""
+_FLAGS_BEFORE: Final = regex.compile(r"(?r)[\U0001F1E6-\U0001F1FF]+\Z")
+_LOOK: Final = 256
+"""Code points to look each way for a cluster boundary that is certain; longer clusters may be cut."""
 
 
 def head_end(text: str, limit: int) -> int:
@@ -61,12 +61,16 @@ def _out_of_cluster(text: str, position: int, *, forward: bool) -> int:
             return position + 1 if forward else position - 1
         return position
     start = position - 1
-    floor = max(0, position - _LOOK_BACK)
+    floor = max(0, position - _LOOK)
     while start > floor and not (text[start] < "\x80" and text[start - 1] < "\x80"):
         start -= 1
-    for cluster in _CLUSTER.finditer(text, start):
-        if cluster.end() >= position:
-            if cluster.end() == position:
+    if start == floor and "\U0001f1e6" <= text[start] <= "\U0001f1ff":
+        # Regional indicators pair up from the first one of their run.
+        flags = _FLAGS_BEFORE.search(text, 0, start + 1)
+        start -= (start - flags.start()) % 2 if flags else 0
+    for cluster in _CLUSTER.finditer(text[start : position + _LOOK]):
+        if start + cluster.end() >= position:
+            if start + cluster.end() == position:
                 return position
-            return cluster.end() if forward else cluster.start()
+            return start + (cluster.end() if forward else cluster.start())
     return position

@@ -142,15 +142,18 @@ class Draft:
         return True
 
     def _resize(self, message: int, units: int, image_tokens: int) -> bool:
-        """Changes a message's size if that makes the estimate smaller; says whether it did."""
+        """Changes a message's size if that saves a token at least; says whether it did.
+
+        What is saved is weighed by itself, not by the floor of its message, so that no edit hangs on another.
+        """
         tokens = self.counter.tokens
-        old = self.units[message]
-        change = tokens(old + units) - tokens(old) + image_tokens
-        if change >= 0:
+        saved = tokens(-units) if units < 0 else -tokens(units) - 1
+        if saved - image_tokens < 1:
             return False
+        old = self.units[message]
         self.units[message] = old + units
         self.images[message] += image_tokens
-        self.total += change
+        self.total += tokens(old + units) - tokens(old) + image_tokens
         return True
 
     def edits(self, end: int) -> list[Edit]:

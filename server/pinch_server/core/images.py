@@ -30,7 +30,11 @@ class ImageRule(Enum):
 
 def image_size(data: str) -> tuple[int, int] | None:
     """Width and height (pixels) of a base64-encoded image or a `data:` URL; None when unreadable."""
-    start = data.find(",", 0, 2_000) + 1 if data.startswith("data:") else 0
+    start = 0
+    if data.startswith("data:"):
+        start = data.find(",") + 1
+        if not data.endswith(";base64,", 0, start):
+            return None
     head = data[start : start + HEADER_BYTES * 4 // 3]
     try:
         content = base64.b64decode(head[: len(head) // 4 * 4], validate=False)
@@ -81,4 +85,4 @@ def image_description(size: tuple[int, int] | None, media_type: str) -> str:
 
 def is_image_note(text: str) -> bool:
     """Whether a text has exactly the shape of the note that stands for an image."""
-    return len(text) <= 120 and _NOTE.fullmatch(text) is not None
+    return text.startswith("[image omitted: ") and len(text) <= 120 and _NOTE.fullmatch(text) is not None

@@ -137,9 +137,9 @@ def _omit_images(draft: Draft, results: Sequence[DraftResult], reason: Reason, e
 
 
 def _in_order(results: list[DraftResult], order: Order | None) -> list[DraftResult]:
-    """The candidates as they will be trimmed: as ranked with errors last, or as they stand."""
+    """The candidates as they will be trimmed, as ranked or as they stand, with errors last."""
     if order is None:
-        return results
+        return sorted(results, key=lambda result: result.value.is_error)
     seen: set[int] = set()
     ranked: list[DraftResult] = []
     for index in order.rank(results):

@@ -17,7 +17,7 @@ def prune_context(
     messages: list[Any],
     limits: Limits | None = None,
     *,
-    relevance_order: Sequence[int] | None = None,
+    relevance_order: Sequence[object] | None = None,
     extra_fixed_tokens: int = 0,
     budget_tokens: int | None = None,
     keep_last_turns: int | None = None,
@@ -83,7 +83,9 @@ def prune_context(
     return pruned, stats
 
 
-def _order(indices: Sequence[int]) -> Order:
+def _order(order: Sequence[object]) -> Order:
+    indices = [index for index in order if isinstance(index, int)]
+
     def rank(_candidates: Sequence[DraftResult]) -> Sequence[int]:
         return indices
 

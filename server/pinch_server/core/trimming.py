@@ -4,7 +4,7 @@ Each function takes the texts of one result, part by part, and gives as many tex
 moved or removed, and a part that would not get shorter stays as it is.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import accumulate
@@ -22,7 +22,10 @@ _BREAKS: Final = regex.compile(r"[\s\p{C}]+")
 _SLACK: Final = 40
 """How far a kept end may exceed its share: a part that a marker would have lengthened stays whole."""
 _GAPS_TRIED: Final = 64
-_MARKER: Final = regex.compile(r"\[\.\.\.([0-9]{1,3}(?:,[0-9]{3})*) chars trimmed\.\.\.\]")
+_SHORT_MOVE: Final = 64
+_LONG_MOVE: Final = 1_010
+_LEAST_MARKER_CHARS: Final = len("[...1 chars trimmed...]")
+_MARKER: Final = regex.compile(r"\[\.\.\.([1-9][0-9]{0,2}(?:,[0-9]{3})*) chars trimmed\.\.\.\]")
 
 
 class Step(IntEnum):
@@ -57,7 +60,7 @@ def elide(texts: Sequence[str]) -> list[str]:
         head_limit = min(max(SIDE_CHARS - offset, 0), len(text))
         tail_limit = min(max(total - SIDE_CHARS - offset, 0), len(text))
         offset += len(text)
-        if head_limit >= tail_limit:
+        if head_limit >= tail_limit or len(text) <= _LEAST_MARKER_CHARS:
             elided.append(text)
             continue
         head = head_end(text, head_limit)
@@ -137,51 +140,68 @@ class _Gap:
 
 def _is_elided(texts: Sequence[str]) -> bool:
     """Whether the texts are a head, gaps, and a tail as `elide` writes them."""
-    gaps = [gap for index, text in enumerate(texts) for gap in _gaps(index, text)]
-    if not gaps:
-        return False
     before = list(accumulate(map(len, texts), initial=0))
     total = before[-1]
     kept_whole = list(accumulate((not _is_removed(text) for text in texts), initial=0))
-    for first in gaps[:_GAPS_TRIED]:
-        head = before[first.part] + first.head
-        if head > SIDE_CHARS + _SLACK:
-            continue
-        for last in gaps[-_GAPS_TRIED:]:
-            tail = total - before[last.part + 1] + last.tail
-            if tail > SIDE_CHARS + _SLACK:
-                continue
-            if first is last:
-                removed = first.removed
-            elif first.part < last.part and first.tail == 0 == last.head:
-                if kept_whole[last.part] > kept_whole[first.part + 1]:
-                    continue
-                between = range(first.part + 1, last.part)
-                removed = first.removed + last.removed + sum(_claimed(texts[index]) for index in between)
-            else:
-                continue
-            if head + removed + tail > PLAIN_KEPT_CHARS:
-                return True
-    return False
+    passed_before, passed_after = _passed_over(texts), _passed_over(reversed(texts))
+    heads: list[tuple[_Gap, int]] = []
+    tails: list[tuple[_Gap, int]] = []
+    for part, text in enumerate(texts):
+        for gap in _gaps(part, text):
+            head, tail = before[part] + gap.head, total - before[part + 1] + gap.tail
+            passed = passed_before[part] if gap.head == 0 else 0
+            if len(heads) < _GAPS_TRIED and head - passed <= SIDE_CHARS + _SLACK:
+                heads.append((gap, head))
+            passed = passed_after[len(texts) - part - 1] if gap.tail == 0 else 0
+            if tail - passed <= SIDE_CHARS + _SLACK:
+                tails.append((gap, tail))
+    return any(
+        _are_ends(head, tail)
+        and (removed := _removed_between(texts, kept_whole, first, last)) is not None
+        and head + removed + tail > PLAIN_KEPT_CHARS
+        for first, head in heads
+        for last, tail in tails[-_GAPS_TRIED:]
+    )
+
+
+def _are_ends(head: int, tail: int) -> bool:
+    """Whether two kept lengths are those of an elision: both full, but for what a cut moved in.
+
+    A cut moves in by a cluster or a short escape as a rule; only one of the two is allowed a long escape.
+    """
+    return max(head, tail) >= SIDE_CHARS - _SHORT_MOVE and min(head, tail) >= SIDE_CHARS - _LONG_MOVE
+
+
+def _removed_between(texts: Sequence[str], kept_whole: Sequence[int], first: _Gap, last: _Gap) -> int | None:
+    """What the gaps from `first` to `last` claim; None where something between them was kept."""
+    if first == last:
+        return first.removed
+    if first.part >= last.part or first.tail > 0 or last.head > 0:
+        return None
+    if kept_whole[last.part] > kept_whole[first.part + 1]:
+        return None
+    return first.removed + last.removed + sum(map(_claimed, texts[first.part + 1 : last.part]))
+
+
+def _passed_over(texts: Iterable[str]) -> list[int]:
+    """For each position, the characters of the parts just before it that a marker would have lengthened."""
+    passed = [0]
+    for text in texts:
+        passed.append(passed[-1] + len(text) if _is_removed(text) else 0)
+    return passed
 
 
 def _gaps(part: int, text: str) -> Iterator[_Gap]:
+    """Every marker of a text that stands apart by blank lines, or at an end of it."""
     for match in _MARKER.finditer(text):
-        head = _without_break(text[: match.start()], at_end=True)
-        tail = _without_break(text[match.end() :], at_end=False)
-        if head is not None and tail is not None:
-            yield _Gap(part, len(head), len(tail), int(match[1].replace(",", "")))
+        start, end = match.span()
+        has_break_before = start == 0 or text.startswith("\n\n", start - 2)
+        has_break_after = end == len(text) or text.startswith("\n\n", end)
+        if has_break_before and has_break_after:
+            head, tail = max(0, start - 2), max(0, len(text) - end - 2)
+            yield _Gap(part, head, tail, int(match[1].replace(",", "")))
 
 
 def _claimed(text: str) -> int:
     match = _MARKER.fullmatch(text)
     return int(match[1].replace(",", "")) if match else 0
-
-
-def _without_break(piece: str, *, at_end: bool) -> str | None:
-    """`piece` without the blank line that joins it to a marker, or None where that line is missing."""
-    if not piece:
-        return piece
-    if at_end:
-        return piece[:-2] if piece.endswith("\n\n") else None
-    return piece[2:] if piece.startswith("\n\n") else None

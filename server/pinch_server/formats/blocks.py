@@ -1,11 +1,12 @@
 """What the block-shaped dialects have in common: JSON leaves, base64 images, names."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from pinch_server.core.chat import json_text
 from pinch_server.core.conversation import Address, OpaquePart, Part, TextPart
 from pinch_server.core.images import ImageRule, image_description, image_size, image_tokens
+
+_SPLIT: Final = (str, dict, list)
 
 
 def text_or_none(value: Any) -> str | None:
@@ -25,26 +26,20 @@ def leaf_parts(value: Any, address: Address) -> tuple[Part, ...]:
 
     Keys, numbers and the structure stay as they are; they count as the JSON with its strings left empty.
     """
-    texts = tuple(
-        TextPart(text, where, index) for index, (text, where) in enumerate(_string_leaves(value, address))
-    )
-    return (*texts, OpaquePart(json_text(_without_strings(value))))
+    texts: list[Part] = []
+    rest = _split(value, address, texts)
+    return (*texts, OpaquePart(json_text(rest)))
 
 
-def _without_strings(value: Any) -> Any:
+def _split(value: Any, address: Address, texts: list[Part]) -> Any:
+    """Adds the string leaves to `texts`; gives the value with its strings left empty."""
     if isinstance(value, str):
+        texts.append(TextPart(value, address, len(texts)))
         return ""
-    if isinstance(value, Mapping):
-        return {key: _without_strings(below) for key, below in value.items()}
-    return [_without_strings(below) for below in value] if isinstance(value, list) else value
-
-
-def _string_leaves(value: Any, address: Address) -> Iterator[tuple[str, Address]]:
-    if isinstance(value, str):
-        yield value, address
-    elif isinstance(value, Mapping):
-        for key, below in value.items():
-            yield from _string_leaves(below, (*address, key))
-    elif isinstance(value, list):
-        for index, below in enumerate(value):
-            yield from _string_leaves(below, (*address, index))
+    if isinstance(value, dict):
+        members = value.items()
+        return {k: _split(v, (*address, k), texts) if isinstance(v, _SPLIT) else v for k, v in members}
+    if isinstance(value, list):
+        items = enumerate(value)
+        return [_split(v, (*address, k), texts) if isinstance(v, _SPLIT) else v for k, v in items]
+    return value
