@@ -9,11 +9,15 @@ PYTHON ?= python3
 WORKERS ?= auto
 # Any pytest arguments: `make test PYTEST_ARGS=tests/core`.
 PYTEST_ARGS ?=
+# How long `make fuzz` searches (seconds).
+FUZZ_SECONDS ?= 60
 PIP_TOOLS := pip-tools==7.6.2
 
 DEV := .venv/.stamp
 PROTO := .venv-proto/.stamp
 LOCK := .venv-lock/.stamp
+JUDGES := .venv-judges/.stamp
+FUZZ := .venv-fuzz/.stamp
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
 	--generate-hashes --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
@@ -22,7 +26,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet
 export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
 export PYTHONPATH := server:clients/python:.
 
-.PHONY: help demo test lint types suite fmt proto lock wheel clean
+.PHONY: help demo test lint types suite judges fuzz fmt proto lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +34,7 @@ help: ## list the targets
 demo: $(DEV) ## start a server, prune a long session, show the saving (CONVERSATION=FILE for your own)
 	.venv/bin/python -m bench.demo $(if $(CONVERSATION),--conversation "$(CONVERSATION)")
 
-test: lint types suite ## everything a change must pass: lint, types, and the whole suite
+test: lint types suite judges ## everything a change must pass: lint, types, the suite, the judges
 
 lint: $(DEV) ## ruff, the import contracts, buf
 	.venv/bin/ruff check
@@ -44,6 +48,12 @@ types: $(DEV) ## mypy --strict
 suite: $(DEV) $(PROTO) ## the tests alone (PYTEST_ARGS=tests/core for some, WORKERS=0 for one process)
 	.venv/bin/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
+judges: $(JUDGES) ## the providers' own SDKs judge what comes out
+	.venv-judges/bin/python -m pytest -n $(WORKERS) --confcutdir=tests/judges tests/judges
+
+fuzz: $(FUZZ) ## search for bodies that break a dialect (FUZZ_SECONDS=60)
+	.venv-fuzz/bin/python tests/fuzz/fuzz_bodies.py --seconds $(FUZZ_SECONDS)
+
 fmt: $(DEV) ## format and mend what can be mended
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
@@ -55,12 +65,14 @@ proto: $(PROTO) ## generate clients/python/pinch/v1 from proto/
 lock: $(LOCK) ## resolve requirements/*.txt anew: versions and hashes
 	$(COMPILE) --extra server --extra postgres --extra dev --output-file requirements/dev.txt pyproject.toml
 	$(COMPILE) --output-file requirements/proto.txt requirements/proto.in
+	$(COMPILE) --extra server --extra judges --output-file requirements/judges.txt pyproject.toml
+	$(COMPILE) --extra server --extra fuzz --output-file requirements/fuzz.txt pyproject.toml
 
 wheel: $(DEV) ## build dist/*.whl
 	.venv/bin/python -m build --no-isolation --wheel
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-proto .venv-lock dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
 		.import_linter_cache .coverage .coverage.* htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -73,6 +85,16 @@ $(DEV): requirements/dev.txt pyproject.toml
 $(PROTO): requirements/proto.txt
 	$(PYTHON) -m venv --clear .venv-proto
 	.venv-proto/bin/python $(PIP_INSTALL) --require-hashes -r requirements/proto.txt
+	@touch $@
+
+$(JUDGES): requirements/judges.txt
+	$(PYTHON) -m venv --clear .venv-judges
+	.venv-judges/bin/python $(PIP_INSTALL) --require-hashes -r requirements/judges.txt
+	@touch $@
+
+$(FUZZ): requirements/fuzz.txt
+	$(PYTHON) -m venv --clear .venv-fuzz
+	.venv-fuzz/bin/python $(PIP_INSTALL) --require-hashes -r requirements/fuzz.txt
 	@touch $@
 
 $(LOCK): Makefile

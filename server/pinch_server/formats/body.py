@@ -48,6 +48,7 @@ def read_body(body: bytes, format: Format | None) -> Reading:
     try:
         dialect = _recognise(decoded) if format is None else DIALECTS[format]
         _check_history(decoded, dialect)
+        _check_dialect(decoded, dialect)
         return Reading(body, dialect, dialect.read(decoded))
     except RecursionError:
         raise NotUnderstoodError("nested too deeply") from None
@@ -62,6 +63,18 @@ def _check_history(body: Mapping[str, Any], dialect: Dialect) -> None:
         raise BodyError(field, f"is {_kind(history)}; give a list")
 
 
+def _check_dialect(body: Mapping[str, Any], dialect: Dialect) -> None:
+    """A body whose tool results all speak another dialect was named wrongly: it would never be trimmed."""
+    if dialect.has_results(body):
+        return
+    spoken = [other for other in _fitting(body) if other is not dialect and other.has_results(body)]
+    if spoken:
+        names = " or ".join(other.format for other in spoken)
+        raise BodyError(
+            "body.format", f"is {dialect.format}, but the tool results are those of {names}; name that, or none"
+        )
+
+
 def _kind(value: Any) -> str:
     for kind, name in ((bool, "a boolean"), (str, "a string"), (int | float, "a number"), (list, "a list")):
         if isinstance(value, kind):
@@ -69,14 +82,19 @@ def _kind(value: Any) -> str:
     return "null" if value is None else "an object"
 
 
-def _recognise(body: Mapping[str, Any]) -> Dialect:
-    """The one dialect in which this body has tool results; where none has, the one whose marks it bears."""
-    fitting = [
+def _fitting(body: Mapping[str, Any]) -> list[Dialect]:
+    """The dialects whose history the body has."""
+    return [
         dialect
         for dialect in DIALECTS.values()
         if isinstance(body.get(dialect.history_key), list)
         or (dialect.plain_history and isinstance(body.get(dialect.history_key), str))
     ]
+
+
+def _recognise(body: Mapping[str, Any]) -> Dialect:
+    """The one dialect in which this body has tool results; where none has, the one whose marks it bears."""
+    fitting = _fitting(body)
     if not fitting:
         keys = sorted({dialect.history_key for dialect in DIALECTS.values()})
         raise BodyError(
