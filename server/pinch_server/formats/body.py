@@ -70,9 +70,8 @@ def _check_dialect(body: Mapping[str, Any], dialect: Dialect) -> None:
     spoken = [other for other in _fitting(body) if other is not dialect and other.has_results(body)]
     if spoken:
         names = " or ".join(other.format for other in spoken)
-        raise BodyError(
-            "body.format", f"is {dialect.format}, but the tool results are those of {names}; name that, or none"
-        )
+        problem = f"is {dialect.format}, but the tool results are those of {names}; name that, or none"
+        raise BodyError("body.format", problem)
 
 
 def _kind(value: Any) -> str:
