@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.demo_run import DemoRun
+from pinch import Measured
 
 _STATS = (
     "original_tokens",
@@ -108,7 +109,7 @@ def _result(run: DemoRun, size: int, *, meanings: bool) -> Table:
             ("results capped", f"{stats.capped:,}", "recent ones that were outsized, cut down"),
         ]
     if measured is not None:
-        bound = f"tokens by {measured.method}; the true number is within {measured.error_bound:.0%}"
+        bound = f"tokens by {measured.method}; the true number is {_true_range(measured)}"
         rows.append(("measured size", f"{measured.tokens:,}", bound))
     rows.append(("edits", f"{len(pruned.edits):,}", "byte ranges that the client replaced"))
     rows.append(("bytes after", f"{len(pruned.body):,}", f"of {size:,}"))
@@ -119,6 +120,14 @@ def _result(run: DemoRun, size: int, *, meanings: bool) -> Table:
     for row in rows:
         table.add_row(*(row if meanings else row[:2]))
     return table
+
+
+def _true_range(measured: Measured) -> str:
+    """What the error bound, which is relative to the truth, says about the truth."""
+    least = measured.tokens / (1 + measured.error_bound)
+    if measured.error_bound >= 1:
+        return f"{least:,.0f} or more"
+    return f"from {least:,.0f} to {measured.tokens / (1 - measured.error_bound):,.0f}"
 
 
 def _row(run: DemoRun) -> Table:

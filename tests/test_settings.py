@@ -338,6 +338,15 @@ def test_the_limits_carry_every_setting_of_the_same_name() -> None:
     assert Limits.__dataclass_fields__.keys() - shared == {"extra_fixed_tokens", "relevance"}
 
 
+def test_defaults_are_declared_once() -> None:
+    """Each knob named like a limit has, without any source, just the value that the limits have."""
+    settings, limits = Settings(), Limits()
+    shared = Limits.__dataclass_fields__.keys() & Settings.model_fields.keys()
+    assert Limits.__dataclass_fields__.keys() - shared == {"extra_fixed_tokens", "relevance"}
+    for name in shared:
+        assert getattr(settings, name) == getattr(limits, name), name
+
+
 def test_the_schema_and_the_reader_agree() -> None:
     """The JSON schema is one, takes the defaults, and refuses what the bounds refuse."""
     schema = json_schema()

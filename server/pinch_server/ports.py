@@ -60,7 +60,7 @@ class Observer(Protocol):
         """Counts one answered call.
 
         Args:
-            route: `routed` or `passthrough`.
+            route: `routed`, `passthrough` or `unspecified`.
             result: What came of it, as a slug: `pruned`, `within_budget`, `nothing_to_trim`, `disabled`,
                 `dry_run`, `not_understood` or `internal_error`.
             original_tokens: The size that came (tokens).
@@ -72,6 +72,10 @@ class Observer(Protocol):
         """
         ...
 
+    def ranked(self, outcome: str) -> None:
+        """Counts how the candidates of one call were ordered, in the words of `core.plan.Ranking`."""
+        ...
+
     def stage(self, name: str, seconds: float) -> None:
-        """Adds the time one stage of a call took."""
+        """Adds the time one stage of a call took: `read`, `plan`, `write` or `record`."""
         ...

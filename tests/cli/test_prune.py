@@ -188,7 +188,7 @@ BAD = {
     "zero": (body(), ["--limit", "budget_tokens=0"], "limits.budget_tokens: 0 is out of range"),
     "no number": (body(), ["--limit", "budget_tokens=many"], "limits.budget_tokens: 'many'"),
     "no limit": (body(), ["--limit", "bugdet=1"], "limits.bugdet: is no limit"),
-    "no format": (body(), ["--format", "cohere"], "openai-chat"),
+    "no format": (body(), ["--format", "cohere"], "body.format: cohere is not a known value; give one of"),
 }
 
 
@@ -204,11 +204,12 @@ def test_bad_input_is_refused_in_words(case: str, tmp_path: Path) -> None:
 
 
 def test_every_violation_comes_at_once() -> None:
-    """Limits out of range and a body without history are told together, one a line."""
-    limits = ("--limit", "budget_tokens=0", "--limit", "protected_max_chars=5", "--format", "openai-chat")
-    result = invoke("prune", *limits, stdin=b"{}")
-    assert result.exit_code == 2
+    """Unreadable limits, limits out of range and a body without history are told together, one a line."""
+    limits = ("--limit", "budget_tokens=0", "--limit", "protected_max_chars=5", "--limit", "min_gain=much")
+    result = invoke("prune", *limits, "--format", "openai-chat", stdin=b"{}")
+    assert (result.exit_code, result.stdout_bytes) == (2, b"")
     assert [line.partition(":")[0] for line in result.stderr.splitlines()] == [
+        "limits.min_gain",
         "limits.budget_tokens",
         "limits.protected_max_chars",
         "body.json.messages",
@@ -220,7 +221,13 @@ def test_a_body_over_the_message_limit_is_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PINCH_SERVER__MAX_MESSAGE_BYTES", "2048")
     result = invoke("prune", str(file))
     assert (result.exit_code, result.stdout_bytes) == (2, b"")
-    assert "2048" in result.stderr
+    assert result.stderr == "body.json: is longer than 2048 bytes, the most a message may have\n"
+    with_a_limit = invoke("prune", str(file), "--limit", "budget_tokens=0", "--limit", "min_gain=much")
+    assert [line.partition(":")[0] for line in with_a_limit.stderr.splitlines()] == [
+        "limits.min_gain",
+        "limits.budget_tokens",
+        "body.json",
+    ]
 
 
 def test_a_file_that_is_not_there_is_bad_input(tmp_path: Path) -> None:

@@ -38,6 +38,19 @@ def test_one_that_fails_does_not_stop_the_others(names: list[str], tmp_path: Pat
     assert told[0]["stats"]["pruned"] is True
 
 
+def test_wrong_options_stop_it_before_anything_is_written(names: list[str], tmp_path: Path) -> None:
+    """What is wrong with the options is told once, then what is wrong with each file, with status 2."""
+    out = tmp_path / "out"
+    limits = ("--limit", "budget_tokens=0", "--limit", "min_gain=much")
+    result = invoke("prune", *names, *limits, "--out-dir", str(out))
+    assert (result.exit_code, result.stdout_bytes) == (2, b"")
+    first, second, third = result.stderr.splitlines()
+    assert first.startswith("limits.min_gain: ")
+    assert second.startswith("limits.budget_tokens: ")
+    assert third.startswith(f"{names[1]}: body.json: is not JSON")
+    assert not out.exists()
+
+
 def test_good_files_end_with_status_0(names: list[str], tmp_path: Path) -> None:
     """When every file works out, the status is 0."""
     result = invoke("prune", names[0], names[2], *SMALL, "--out-dir", str(tmp_path / "out"))

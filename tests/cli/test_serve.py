@@ -44,7 +44,7 @@ def test_its_life(tmp_path: Path) -> None:
             assert reply.status == 200
         ids = prune(running, times=20)
         counted = series(scrape(running.http))
-        assert counted['pinch_decisions_total{result="pruned",route="routed"}'] == 20
+        assert counted['pinch_decisions_total{result="pruned",route="unspecified"}'] == 20
         assert counted[f'pinch_build_info{{version="{__version__}"}}'] == 1
         assert running.stop() == 0
         # The ready line was all of standard output.

@@ -60,6 +60,8 @@ def test_both_ways_give_the_same(service: RunningServer, options: list[str], tmp
         (body(), ["--limit", "keep_last_turns=99999999999"]),
         (body(), ["--limit", "protected_tools=a,,b"]),
         (body(), ["--limit", "budget_tokens=lots"]),
+        (b"nope", ["--limit", "budget_tokens=lots", "--limit", "min_gain=-1", "--format", "nope"]),
+        (b"nope", ["--limit", "keep_last_turns=99999999999", "--limit", "bugdet=1"]),
         ("守".encode("utf-16"), []),
     ],
 )
@@ -79,7 +81,19 @@ def test_a_body_over_the_servers_message_limit_is_refused(tmp_path: Path) -> Non
     ) as small:
         result = invoke("prune", "--server", small.grpc, stdin=body())
     assert (result.exit_code, result.stdout_bytes) == (2, b"")
-    assert "RESOURCE_EXHAUSTED" in result.stderr
+    assert result.stderr == "body.json: is longer than 4096 bytes, the most a message may have\n"
+
+
+def test_what_no_request_holds_is_told_with_the_rest(service: RunningServer) -> None:
+    """A setting of the service, a limit out of range and a bad body come in one report."""
+    limits = ("--limit", "omit_images=false", "--limit", "budget_tokens=0")
+    result = invoke("prune", "--server", service.grpc, *limits, stdin=b"nope")
+    assert result.exit_code == 2
+    assert [line.partition(":")[0] for line in result.stderr.splitlines()] == [
+        "limits.omit_images",
+        "limits.budget_tokens",
+        "body.json",
+    ]
 
 
 def test_a_limit_that_no_request_holds_is_named(service: RunningServer) -> None:

@@ -75,6 +75,29 @@ def test_a_callers_id_cannot_break_a_line(stream: io.BytesIO, form: logs.Format)
     assert len(written) < 600
 
 
+def test_labels_are_bounded(stream: io.BytesIO) -> None:
+    """Of a caller's labels 16 are written, names and values cut at 128 and without control characters."""
+    logs.configure("info", "json", stream)
+    labels = {f"name-{number:03}": "v" for number in range(50)}
+    labels |= {"a\x1b[2J\nb": "\r\n\u2028c\ud800d", "b" * 500: "\x00" + "x" * 500}
+    logs.log_call(method="m", code="OK", seconds=0, labels=labels)
+    (line,) = lines(stream)
+    written = line["labels"]
+    assert isinstance(written, dict)
+    assert len(written) == 16
+    assert written["a [2J b"] == " c d"
+    assert written["b" * 128] == " " + "x" * 127
+    assert "name-013" in written
+    assert "name-014" not in written
+
+
+def test_a_call_without_labels_has_none(stream: io.BytesIO) -> None:
+    """A call whose caller gave no labels leaves a line without that fact."""
+    logs.configure("info", "json", stream)
+    logs.log_call(method="m", code="OK", seconds=0, labels={})
+    assert "labels" not in lines(stream)[0]
+
+
 @pytest.mark.parametrize("form", ["json", "console"])
 def test_an_exception_is_told_without_its_message(stream: io.BytesIO, form: logs.Format) -> None:
     """An exception shows its types and frames, and neither its message nor its local variables."""

@@ -93,7 +93,12 @@ def test_everything_that_is_wrong_is_told_at_once(service: Service) -> None:
         context=pb.RequestContext(
             route=9,  # type: ignore[arg-type]
             rates=pb.Rates(prompt="dear", cached_prompt="-1", cache_write="inf"),
-            cache=pb.CacheContext(state=9),  # type: ignore[arg-type]
+            cache=pb.CacheContext(
+                state=9,  # type: ignore[arg-type]
+                last_call_unix_micros=-1,
+                ttl_seconds=-1,
+                expected_further_calls=-1,
+            ),
         ),
         reply_form=9,  # type: ignore[arg-type]
     )
@@ -111,6 +116,9 @@ def test_everything_that_is_wrong_is_told_at_once(service: Service) -> None:
         "context.rates.cached_prompt",
         "context.rates.cache_write",
         "context.cache.state",
+        "context.cache.last_call_unix_micros",
+        "context.cache.ttl_seconds",
+        "context.cache.expected_further_calls",
         "reply_form",
     }
 

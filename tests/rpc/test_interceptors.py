@@ -15,7 +15,7 @@ from pinch_server.rpc.call import _CURRENT
 from pinch_server.rpc.chain import Chain
 from pinch_server.rpc.interceptors import standard_interceptors
 from tests.rpc.conversations import typed
-from tests.rpc.service import Kept, running
+from tests.rpc.service import Kept, refusal, running
 
 
 def test_the_order_of_the_interceptors() -> None:
@@ -28,7 +28,7 @@ def test_the_order_of_the_interceptors() -> None:
 def test_a_call_leaves_one_line_with_its_decision() -> None:
     """One line a call: method, code, decision, sizes and the router's own id, and no text."""
     with running() as service:
-        context = pb.RequestContext(request_id="from-the-router")
+        context = pb.RequestContext(request_id="from-the-router", labels={"team": "blue"})
         reply = service.prune.Prune(pb.PruneRequest(chat=typed(), context=context))
         (line,) = service.log
     assert line.pop("seconds") >= 0
@@ -37,11 +37,12 @@ def test_a_call_leaves_one_line_with_its_decision() -> None:
         "code": "OK",
         "decision_id": reply.decision_id,
         "request_id": "from-the-router",
-        "route": "routed",
+        "route": "unspecified",
         "result": "pruned",
         "original_tokens": reply.stats.original_tokens,
         "final_tokens": reply.stats.final_tokens,
         "persisted": True,
+        "labels": {"team": "blue"},
     }
 
 
@@ -62,6 +63,25 @@ def test_a_call_is_named(metadata: tuple[tuple[str, str], ...], expected: str) -
             service.prune.Prune(pb.PruneRequest(), metadata=metadata)
         assert dict(caught.value.trailing_metadata())["x-request-id"] == expected
         assert [line["request_id"] for line in service.log] == [expected, expected]
+
+
+def test_a_long_id_of_the_router_is_cut_before_it_is_told_again() -> None:
+    """A refused call with an id of any length and script still carries its details to the caller."""
+    request = pb.PruneRequest(
+        body=pb.RequestBody(json=b"{"),
+        limits=pb.Limits(protected_tools=pb.ToolGlobs(globs=[""] * 100), budget_tokens=-1),
+        context=pb.RequestContext(
+            request_id="\U0001f600" * 100_000, rates=pb.Rates(prompt="é" * 1_000, cached_prompt="\n" * 1_000)
+        ),
+    )
+    with running() as service:
+        with pytest.raises(grpc.RpcError) as caught:
+            service.prune.Prune(request, metadata=(("x-request-id", "a" * 500),))
+        (line,) = service.log
+    found = refusal(caught.value)
+    assert found.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "limits.budget_tokens" in found.violations
+    assert found.request_id == line["request_id"] == "\U0001f600" * 128
 
 
 def test_calls_are_counted_by_method_and_code() -> None:

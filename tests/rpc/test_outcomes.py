@@ -40,6 +40,15 @@ def test_a_report_is_kept_with_all_it_says(service: Service, kept: Kept) -> None
     assert reported.reported_at >= kept.decisions[-1].created_at
 
 
+def test_a_models_name_is_cut(service: Service, kept: Kept) -> None:
+    """A model's name of any length is kept as its first 256 characters."""
+    request = pb.ReportOutcomeRequest(
+        decision_id=ID, outcome=pb.OUTCOME_DISPATCHED, selected_model="m" * 100_000
+    )
+    assert service.prune.ReportOutcome(request).persisted
+    assert kept.outcomes[-1].model == "m" * 256
+
+
 def test_a_report_without_a_known_decision_is_kept_too(service: Service, kept: Kept) -> None:
     """An id nobody has heard of is accepted: it may be on its way from another worker."""
     for outcome in (pb.OUTCOME_REJECTED, pb.OUTCOME_FAILED):

@@ -68,10 +68,37 @@ def test_the_latest_report_wins(engine: Engine, writer: DecisionWriter, observer
     assert observer.counts["replaced"] == 1
 
 
+def test_reports_of_one_batch_replace_each_other(
+    engine: Engine, writer: DecisionWriter, observer: CountingObserver
+) -> None:
+    """Each different report of a batch that gives way to a later one is counted, a repeated one is not."""
+    first = an_outcome(1, outcome="REJECTED")
+    again = replace(first, reported_at=first.reported_at + 1)
+    last = replace(first, outcome="FAILED", reported_at=first.reported_at + 2)
+    other = an_outcome(2)
+    writer.write([a_decision(1), a_decision(2)], [first, again, other, last], NOW)
+    assert decisions.get(engine, an_id(1)) == StoredDecision(a_decision(), last)
+    assert observer.counts == {"stored": 2, "replaced": 1}
+
+
+def test_a_report_that_waited_in_vain_for_first_place_is_counted(
+    engine: Engine, writer: DecisionWriter, observer: CountingObserver
+) -> None:
+    """When a later report meets the decision before the one that waits for it, the replacement is counted."""
+    early = an_outcome(1, outcome="FAILED")
+    latest = replace(early, outcome="DISPATCHED", reported_at=early.reported_at + 1)
+    writer.write([], [early], NOW)
+    writer.write([a_decision()], [latest], NOW)
+    writer.settle_waiting(NOW, _GRACE)
+    writer.settle_waiting(NOW, _GRACE)
+    assert decisions.get(engine, an_id(1)) == StoredDecision(a_decision(), latest)
+    assert observer.counts == {"stored": 1, "replaced": 1}
+
+
 def test_an_early_report_waits_for_its_decision(
     engine: Engine, writer: DecisionWriter, observer: CountingObserver
 ) -> None:
-    """A report whose decision is still in another worker's journal is joined once that arrives."""
+    """A report whose decision is in another worker's journal is joined later; one it replaced is counted."""
     early = an_outcome(1, outcome="FAILED")
     latest = replace(early, outcome="DISPATCHED", reported_at=early.reported_at + 1)
     writer.write([], [early], NOW)
@@ -83,7 +110,7 @@ def test_an_early_report_waits_for_its_decision(
     writer.settle_waiting(NOW + _GRACE, _GRACE)
     assert decisions.get(engine, an_id(1)) == StoredDecision(a_decision(), latest)
     assert _waiting(engine) == 0
-    assert observer.counts == {"stored": 1}
+    assert observer.counts == {"stored": 1, "replaced": 1}
 
 
 def test_a_report_without_a_decision_is_given_up(

@@ -53,8 +53,8 @@ def table(account: Mapping[str, Any]) -> Table:
     if account["unchanged_reason"]:
         shown.add_row("unchanged", account["unchanged_reason"])
     if measured is not None:
-        bound = f"{measured['error_bound']:.0%}"
-        shown.add_row("measured", f"{measured['tokens']:,} tokens by {measured['method']}, ±{bound}")
+        bound = f"at most {measured['error_bound']:.0%} of the truth off"
+        shown.add_row("measured", f"{measured['tokens']:,} tokens by {measured['method']}, {bound}")
     shown.add_row("decision", account["decision_id"])
     return shown
 

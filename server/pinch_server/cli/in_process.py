@@ -9,7 +9,7 @@ from pinch.conversations import prepare_body
 from pinch_server.cli.pruning import Asked, Pruner, RefusedError, wire_format
 from pinch_server.clock import SystemClock, Uuid7Ids
 from pinch_server.core.decision import Decision, Outcome
-from pinch_server.decide import Decider, InvalidCallError
+from pinch_server.decide import Decider, InvalidCallError, limits_of
 from pinch_server.policy import counter_of, policy_of
 from pinch_server.rpc.convert import read_request, write_reply
 from pinch_server.settings import Settings
@@ -32,14 +32,15 @@ def in_process(asked: Asked, settings: Settings) -> Iterator[Pruner]:
         prepared = prepare_body(body, wire_format(asked.format), dry_run=asked.dry_run)
         received = read_request(prepared.request)
         # Given to the use case as they are: some of its limits have no field in a request.
-        call = replace(received.call, limits=asked.limits)
+        call = replace(received.call, limits=asked.limits, violations=asked.violations)
         try:
             decided = decider.decide(call)
         except InvalidCallError as error:
             raise RefusedError(tuple(map(str, error.violations)), is_callers_fault=True) from None
         return prepared.finish(write_reply(received, decided))
 
-    yield Pruner(prune, settings.server.max_message_bytes)
+    _, out_of_range = limits_of(asked.limits, policy.limits)
+    yield Pruner(prune, settings.server.max_message_bytes, asked.violations + out_of_range)
 
 
 class _Unkept:
@@ -59,6 +60,9 @@ class _Unkept:
         """Has nothing to move."""
 
     def decided(self, **facts: object) -> None:
+        """Counts nothing."""
+
+    def ranked(self, outcome: str) -> None:
         """Counts nothing."""
 
     def stage(self, name: str, seconds: float) -> None:

@@ -6,16 +6,17 @@ from typing import Final
 
 import click
 
-from pinch_server.cli.console import EXIT_REFUSED, stop
 from pinch_server.cli.files import STANDARD
 from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.limits import NAMES, describe, read_limits
 from pinch_server.cli.pruned_files import Reports, prune_many, prune_one
 from pinch_server.cli.pruning import Asked, Pruner
 from pinch_server.cli.settings import config_option, settings_or_stop
+from pinch_server.core.limits import Violation
 from pinch_server.formats.format import Format
 from pinch_server.formats.registry import DIALECTS
 
+_FORMATS: Final = ", ".join(DIALECTS)
 _EPILOG: Final = epilog(
     lines(
         "Examples",
@@ -47,8 +48,8 @@ _EPILOG: Final = epilog(
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice([str(dialect) for dialect in DIALECTS]),
-    help="Dialect of the bodies.  [default: recognised]",
+    metavar="NAME",
+    help=f"Dialect of the bodies: {_FORMATS}.  [default: recognised]",
 )
 @click.option("--limit", "pairs", multiple=True, metavar="NAME=VALUE", help="A limit, see below; repeatable.")
 @click.option("--server", metavar="HOST:PORT", help="Ask a running service; else it is done in this process.")
@@ -90,14 +91,11 @@ def prune_command(
     error. Limits that are not given are those of the settings, or of the service with --server.
     """
     names = names or (STANDARD,)
-    limits, violations = read_limits(pairs)
-    if violations:
-        stop(map(str, violations), EXIT_REFUSED)
     if out_dir is None and len(names) > 1:
         raise click.UsageError("several files need --out-dir DIR to be written to")
     if out_dir is not None and out is not None:
         raise click.UsageError("give --out or --out-dir, not both")
-    asked = Asked(Format(format_name) if format_name else None, limits, dry_run)
+    asked = _read(format_name, pairs, dry_run=dry_run)
     reports = Reports(
         stats=Path(stats) if stats and stats != STANDARD else None, as_json=as_json or stats == STANDARD
     )
@@ -106,6 +104,15 @@ def prune_command(
             prune_one(pruner, names[0], out, reports)
         else:
             prune_many(pruner, names, out_dir, reports)
+
+
+def _read(format_name: str | None, pairs: tuple[str, ...], *, dry_run: bool) -> Asked:
+    limits, violations = read_limits(pairs)
+    if format_name is not None and format_name not in DIALECTS:
+        problem = f"{format_name} is not a known value; give one of {_FORMATS}, or leave it out"
+        violations = (Violation("body.format", problem), *violations)
+        format_name = None
+    return Asked(None if format_name is None else Format(format_name), limits, dry_run, violations)
 
 
 def _pruner(

@@ -1,7 +1,7 @@
 """One file, or many of them, through a pruner: what is written where, and how it is told."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from pinch_server.cli.account import account, table
 from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, console, say, stop
 from pinch_server.cli.files import STANDARD, OversizeError, UnusableFileError
 from pinch_server.cli.pruning import Pruner, RefusedError
+from pinch_server.rpc.asking import oversize
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,11 @@ def prune_many(pruner: Pruner, names: Sequence[str], out_dir: Path, reports: Rep
 
     Raises:
         click.UsageError: Two files have one name, or a file would be written over.
-        SystemExit: At least one file failed.
+        SystemExit: At least one file failed; or what was asked for is wrong, and nothing is written.
     """
     targets = _targets(names, out_dir)
+    if pruner.violations:
+        stop(_all_problems(pruner, names), EXIT_REFUSED)
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -96,9 +99,22 @@ def _pruned(pruner: Pruner, name: str) -> tuple[bytes, dict[str, Any]]:
     try:
         pruned = pruner.prune(files.read(name, pruner.most_bytes))
     except OversizeError:
-        problem = f"body.json: is longer than {pruner.most_bytes} bytes, the most a message may have"
-        raise RefusedError((problem,), is_callers_fault=True) from None
+        violations = (*pruner.violations, oversize(pruner.most_bytes))
+        raise RefusedError(tuple(map(str, violations)), is_callers_fault=True) from None
     return pruned.body, account(pruned)
+
+
+def _all_problems(pruner: Pruner, names: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the options, once, and then what is wrong with each of the files besides."""
+    wrong_with_all = tuple(map(str, pruner.violations))
+    yield from wrong_with_all
+    for name in names:
+        try:
+            _pruned(pruner, name)
+        except RefusedError as error:
+            yield from (f"{name}: {one}" for one in error.problems if one not in wrong_with_all)
+        except UnusableFileError as error:
+            yield str(error)
 
 
 def _targets(names: Sequence[str], out_dir: Path) -> Mapping[str, Path]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pinch import Format as WireFormat
 from pinch import Pruned
+from pinch_server.core.limits import Violation
 from pinch_server.formats.format import Format
 
 
@@ -17,11 +18,13 @@ class Asked:
         format: The dialect of the bodies; None to recognise each.
         limits: The limits given, by name.
         dry_run: Whether to count only.
+        violations: What of it could not be read, to be told with all that is wrong with a body.
     """
 
     format: Format | None
     limits: Mapping[str, Any]
     dry_run: bool
+    violations: tuple[Violation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +34,12 @@ class Pruner:
     Attributes:
         prune: Takes the body and raises RefusedError when it is refused.
         most_bytes: The longest body it takes (bytes).
+        violations: What is wrong with all that was asked for beside the body.
     """
 
     prune: Callable[[bytes], Pruned[bytes]]
     most_bytes: int
+    violations: tuple[Violation, ...]
 
 
 class RefusedError(Exception):

@@ -9,8 +9,10 @@ import click
 
 from pinch import MESSAGE_LIMIT_BYTES, CallError, Limits, PinchClient, PinchError, Pruned, ToolGlobs
 from pinch_server.cli.pruning import Asked, Pruner, RefusedError, wire_format
-from pinch_server.core import limits as core
-from pinch_server.rpc.asking import violations_of
+from pinch_server.core.limits import Limits as CoreLimits
+from pinch_server.core.limits import Violation
+from pinch_server.decide import Body, InvalidCallError, PruneCall, limits_of, read_call
+from pinch_server.rpc.asking import is_callers_fault, violations_of
 
 
 @contextmanager
@@ -30,34 +32,49 @@ def through_service(asked: Asked, server: str, timeout: float) -> Iterator[Prune
     except ValueError as error:
         raise click.UsageError(f"--server: {error}") from None
 
+    unsendable = asked.violations + _settings_of_the_service(asked.limits)
+    _, out_of_range = limits_of(asked.limits, CoreLimits())
+
     def prune(body: bytes) -> Pruned[bytes]:
-        limits = _limits(asked.limits)
+        try:
+            limits = None if unsendable else _limits(asked.limits)
+        except ValueError:
+            limits = None
+        if limits is None:
+            # A request has no place for what could not be read, nor for a number too great for its field. The
+            # call is refused here then, with all else that is wrong, in the words of the service.
+            raise _refused_here(body, asked, unsendable)
         try:
             return client.prune_body(body, wire_format(asked.format), limits=limits, dry_run=asked.dry_run)
         except PinchError as error:
             raise _refused(error) from error
 
     with client:
-        yield Pruner(prune, MESSAGE_LIMIT_BYTES)
+        yield Pruner(prune, MESSAGE_LIMIT_BYTES, unsendable + out_of_range)
+
+
+def _settings_of_the_service(given: Mapping[str, Any]) -> tuple[Violation, ...]:
+    unknown = [name for name in given if name not in Limits.DESCRIPTOR.fields_by_name]
+    problem = "is a setting of the service; leave it out with --server"
+    return tuple(Violation(f"limits.{name}", problem) for name in unknown)
 
 
 def _limits(given: Mapping[str, Any]) -> Limits:
     """The limits as a request holds them.
 
     Raises:
-        RefusedError: A request has no place for one of them.
+        ValueError: A number is too great for its field.
     """
-    unknown = [name for name in given if name not in Limits.DESCRIPTOR.fields_by_name]
-    if unknown:
-        problem = "is a setting of the service; leave it out with --server"
-        raise RefusedError(tuple(f"limits.{name}: {problem}" for name in unknown), is_callers_fault=True)
+    return Limits(**{name: _on_the_wire(name, value) for name, value in given.items()})
+
+
+def _refused_here(body: bytes, asked: Asked, unsendable: tuple[Violation, ...]) -> RefusedError:
+    call = PruneCall(Body(body, asked.format), asked.limits, dry_run=asked.dry_run, violations=unsendable)
     try:
-        return Limits(**{name: _on_the_wire(name, value) for name, value in given.items()})
-    except ValueError:
-        # A number too great for its field never reaches the service, which would have refused it like this.
-        violations = core.limit_violations(core.Limits(**given))
-        lines = (f"limits.{violation}" for violation in violations)
-        raise RefusedError(tuple(lines), is_callers_fault=True) from None
+        read_call(call, CoreLimits())
+    except InvalidCallError as error:
+        return RefusedError(tuple(map(str, error.violations)), is_callers_fault=True)
+    raise AssertionError("a call that breaks its contract was read")
 
 
 def _on_the_wire(name: str, value: Any) -> Any:
@@ -74,7 +91,4 @@ def _refused(error: PinchError) -> RefusedError:
     if violations:
         lines = (f"{one.field}: {one.problem}" if one.field else one.problem for one in violations)
         return RefusedError(tuple(lines), is_callers_fault=True)
-    # gRPC says RESOURCE_EXHAUSTED for a service that sheds load as well; that call may be made again.
-    is_oversize = error.code.name == "RESOURCE_EXHAUSTED" and "larger than max" in error.details
-    is_callers_fault = is_oversize or error.code.name == "INVALID_ARGUMENT"
-    return RefusedError((str(error),), is_callers_fault=is_callers_fault)
+    return RefusedError((str(error),), is_callers_fault=is_callers_fault(error))

@@ -13,10 +13,10 @@ class Decision:
     Attributes:
         decision_id: UUIDv7 in its canonical text form; unique.
         created_at: When the decision was made, in microseconds since the Unix epoch, UTC.
-        request_id: The router's own name for the call, when it gave one.
+        request_id: The router's own name for the call, when it gave one; cut at 256 characters.
         session_hash: Keyed hash of the session id; the id itself is never kept.
-        route: ROUTED or PASSTHROUGH.
-        model: The model named by the caller, when it named one.
+        route: ROUTED, PASSTHROUGH, or UNSPECIFIED when the router did not tell.
+        model: The model named by the caller, when it named one; cut at 256 characters.
         format: The wire dialect of the conversation, `chat` for typed messages.
         pinch_original_tokens: Estimated tokens that came in, fixed ones included; None when disabled.
         pinch_final_tokens: Estimated tokens that went out, fixed ones included; None when disabled.
@@ -34,7 +34,8 @@ class Decision:
         stability: The stability mode in force.
         trim_style: The trim style in force.
         dry_run: True when the plan was made but not applied.
-        latency_us: Time from request to reply in the server, in microseconds.
+        latency_us: Time in the use case, from the call's arrival there until this row was made, in
+            microseconds; keeping the row, writing the reply and the wire come on top.
         prompt_rate: USD per million prompt tokens, as a decimal string.
         cached_rate: USD per million cached prompt tokens, as a decimal string.
         cache_write_rate: USD per million cache-written tokens, as a decimal string.
@@ -87,7 +88,7 @@ class Outcome:
         decision_id: The decision it belongs to.
         reported_at: When the report arrived, in microseconds since the Unix epoch; the latest report wins.
         outcome: DISPATCHED, REJECTED (never sent to a model) or FAILED.
-        model: The model the router selected.
+        model: The model the router selected; cut at 256 characters.
         prompt_tokens: Prompt tokens the provider billed, cached ones included.
         cached_tokens: Prompt tokens the provider read from its cache.
         cache_write_tokens: Prompt tokens the provider wrote to its cache.

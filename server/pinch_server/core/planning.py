@@ -185,3 +185,10 @@ def _stats(
         ranking=ranking,
         ranking_reason=ranking_reason,
     )
+
+
+def measure(conversation: Conversation, limits: Limits, counter: Counter) -> int:
+    """The size of a conversation as it came, fixed tokens included, without a plan for it (tokens)."""
+    fixed = conversation.tools_tokens if limits.extra_fixed_tokens is None else limits.extra_fixed_tokens
+    preamble = counter.tokens(sum(counter.units(conversation.preamble)))
+    return Draft.of(conversation.messages, counter, fixed + preamble).total

@@ -16,7 +16,7 @@ RESULTS: Final = (
 """How a decision came out."""
 ACTIONS: Final = ("elided", "omitted", "capped")
 """What was done to one tool result."""
-STAGES: Final = ("read", "count", "rank", "plan", "write", "record")
+STAGES: Final = ("read", "plan", "write", "record")
 """The steps of one decision, in their order."""
 RELEVANCE_OUTCOMES: Final = ("hybrid", "cosine", "lexical", "uniform", "not_needed")
 """How the candidates of one decision were ordered."""

@@ -6,13 +6,15 @@ message may quote what it choked on.
 """
 
 import logging
+import re
 import sys
-from collections.abc import Iterator, MutableMapping
-from traceback import extract_tb
+from collections.abc import Mapping, MutableMapping
 from typing import Any, BinaryIO, Final, Literal
 
 import msgspec
 import structlog
+
+from pinch_server.faults import told
 
 Level = Literal["debug", "info", "warning", "error"]
 Format = Literal["json", "console"]
@@ -24,7 +26,9 @@ _LEVELS: Final = {
     "error": logging.ERROR,
 }
 _CALLER_TEXT_CHARS: Final = 128
-_MOST_CAUSES: Final = 5
+_MOST_LABELS: Final = 16
+# Controls, line separators, and halves of surrogate pairs, which no encoding has.
+_UNPRINTABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 def configure(level: Level, format: Format, stream: BinaryIO | None = None) -> None:
@@ -68,6 +72,7 @@ def log_call(
     original_tokens: int | None = None,
     final_tokens: int | None = None,
     persisted: bool | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> None:
     """Writes the one line a finished call leaves.
 
@@ -82,6 +87,8 @@ def log_call(
         original_tokens: Estimate before pruning (tokens).
         final_tokens: Estimate of what ships (tokens).
         persisted: Whether the decision was recorded.
+        labels: The caller's own words: the first 16 by name, names and values each cut at 128 characters and
+            without control characters.
     """
     facts: dict[str, object] = {"method": method, "code": code, "milliseconds": round(seconds * 1000, 3)}
     optional = {
@@ -92,9 +99,18 @@ def log_call(
         "original_tokens": original_tokens,
         "final_tokens": final_tokens,
         "persisted": persisted,
+        "labels": _bounded(labels) if labels else None,
     }
     facts.update((name, value) for name, value in optional.items() if value is not None)
     structlog.get_logger().info("call", **facts)
+
+
+def _bounded(labels: Mapping[str, str]) -> dict[str, str]:
+    return {_folded(name): _folded(labels[name]) for name in sorted(labels)[:_MOST_LABELS]}
+
+
+def _folded(text: str) -> str:
+    return _UNPRINTABLE.sub(" ", text[:_CALLER_TEXT_CHARS])
 
 
 class _IntoStructlog(logging.Handler):
@@ -139,16 +155,5 @@ def _exception_without_message(
     found = event.pop("exc_info", None)
     error = found[1] if isinstance(found, tuple) else sys.exc_info()[1] if found is True else found
     if isinstance(error, BaseException):
-        event["exception"] = "\n".join(_told(error))
+        event["exception"] = told(error)
     return event
-
-
-def _told(error: BaseException) -> Iterator[str]:
-    cause: BaseException | None = error
-    for _ in range(_MOST_CAUSES):
-        if cause is None:
-            return
-        yield f"{type(cause).__module__}.{type(cause).__qualname__}"
-        for frame in extract_tb(cause.__traceback__):
-            yield f"  {frame.filename}:{frame.lineno} in {frame.name}"
-        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)

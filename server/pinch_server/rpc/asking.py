@@ -8,6 +8,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
 from pinch_server.core.limits import Violation
+from pinch_server.rpc import errors
 
 _SERVING: Final = health_pb2.HealthCheckResponse.SERVING
 
@@ -38,18 +39,44 @@ def ask_health(address: str, timeout: float) -> None:
         raise NotServingError(f"{address}: {name}")
 
 
+def oversize(most_bytes: int) -> Violation:
+    """What is wrong with a body that does not fit into the longest message (bytes)."""
+    return Violation("body.json", f"is longer than {most_bytes} bytes, the most a message may have")
+
+
 def violations_of(error: BaseException) -> tuple[Violation, ...]:
     """The field violations that a refused call carries; none when it carries no such details.
+
+    A message that was too long is refused before anyone reads it, and so without details: its violation is
+    made of what gRPC says.
 
     Args:
         error: What a call raised, or an error that was raised while that was handled.
     """
-    call: object = error if isinstance(error, grpc.RpcError) else error.__context__
-    if not isinstance(call, grpc.Call):
+    call = _call_behind(error)
+    if call is None:
         return ()
+    most_bytes = errors.message_limit(call.code(), call.details() or "")
+    if most_bytes is not None:
+        return (oversize(most_bytes),)
     status = rpc_status.from_call(call)
     bad_request = error_details_pb2.BadRequest()
     details = () if status is None else status.details
     if not any(detail.Unpack(bad_request) for detail in details):
         return ()
     return tuple(Violation(one.field, one.description) for one in bad_request.field_violations)
+
+
+def is_callers_fault(error: BaseException) -> bool:
+    """Whether a call that was refused would be refused again.
+
+    Args:
+        error: What a call raised, or an error that was raised while that was handled.
+    """
+    call = _call_behind(error)
+    return call is not None and errors.is_callers_fault(call.code())
+
+
+def _call_behind(error: BaseException) -> grpc.Call | None:
+    call: object = error if isinstance(error, grpc.RpcError) else error.__context__
+    return call if isinstance(call, grpc.Call) else None

@@ -1,9 +1,14 @@
 """What is known about the call that is being answered: filled by the servicers, read by the interceptors."""
 
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Final
 
 import grpc
+
+REQUEST_ID_CHARS: Final = 128
+"""Where a caller's own id is cut before it is told again in a line, a status or a header (characters)."""
 
 
 @dataclass(slots=True)
@@ -17,6 +22,7 @@ class Call:
         request_id: The caller's own id, or one that was made for the call.
         trailers: Metadata that goes out with the status, whatever the status is.
         decision_id: The decision's id, when one was taken.
+        labels: The router's own words for the log line.
         route: What the router meant to do with the conversation, when it is about one.
         result: How the decision came out, as a slug.
         original_tokens: Estimate before pruning (tokens).
@@ -30,6 +36,7 @@ class Call:
     request_id: str | None = None
     trailers: list[tuple[str, str | bytes]] = field(default_factory=list)
     decision_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     route: str | None = None
     result: str | None = None
     original_tokens: int | None = None
@@ -40,15 +47,6 @@ class Call:
         """Sends one more pair of metadata with the status."""
         self.trailers.append((name, value))
         self.context.set_trailing_metadata(tuple(self.trailers))
-
-    def code(self) -> str:
-        """The name of the status the call has ended with, as far as the server knows it."""
-        code: grpc.StatusCode | None = self.context.code()  # type: ignore[attr-defined] # not in the stubs
-        if code is not None:
-            return code.name
-        if self.context.is_active():
-            return "OK"
-        return "CANCELLED" if self.context.time_remaining() else "DEADLINE_EXCEEDED"
 
 
 _CURRENT: ContextVar[Call] = ContextVar("pinch_call")

@@ -33,6 +33,11 @@ _REPLY_FORMS: Final = {
     pb.REPLY_FORM_FULL: False,
     pb.REPLY_FORM_EDITS: True,
 }
+_ROUTES: Final[Mapping[int, str]] = {
+    pb.ROUTE_UNSPECIFIED: "UNSPECIFIED",
+    pb.ROUTE_ROUTED: "ROUTED",
+    pb.ROUTE_PASSTHROUGH: "PASSTHROUGH",
+}
 _NOTHING: Final = Conversation(())
 
 
@@ -124,23 +129,31 @@ def _read_choice(
 
 
 def _read_context(context: pb.RequestContext, problems: list[Violation]) -> CallContext:
-    route = CallContext().route
-    if context.route == pb.ROUTE_PASSTHROUGH:
-        route = "PASSTHROUGH"
-    elif context.route not in (pb.ROUTE_UNSPECIFIED, pb.ROUTE_ROUTED):
+    route = _ROUTES.get(context.route)
+    if route is None:
         problems.append(_unknown_number("context.route", context.route, "ROUTED or PASSTHROUGH"))
-    if context.HasField("cache") and context.cache.state not in pb.CacheState.values():
-        problems.append(_unknown_number("context.cache.state", context.cache.state, "WARM, COLD or NONE"))
+    if context.HasField("cache"):
+        _check_cache(context.cache, problems)
     rates = context.rates
     return CallContext(
         request_id=context.request_id,
         session_id=context.session_id,
-        route=route,
+        route=route or CallContext().route,
         model=context.model,
         prompt_rate=rates.prompt,
         cached_rate=rates.cached_prompt,
         cache_write_rate=rates.cache_write,
+        labels=dict(context.labels),
     )
+
+
+def _check_cache(cache: pb.CacheContext, problems: list[Violation]) -> None:
+    if cache.state not in pb.CacheState.values():
+        problems.append(_unknown_number("context.cache.state", cache.state, "WARM, COLD or NONE"))
+    for field, value in cache.ListFields():
+        if field.name != "state" and value < 0:
+            problem = f"{value} is below zero; leave it out when it is not known"
+            problems.append(Violation(f"context.cache.{field.name}", problem))
 
 
 def _unknown_number(field: str, number: int, mend: str) -> Violation:

@@ -1,13 +1,13 @@
-"""How errors are answered: the one place that knows status codes.
+"""How errors are answered, and how answers are read: the one place that knows status codes.
 
 Every status carries `google.rpc.ErrorInfo` with a reason for machines; a caller's fault carries all its field
 violations as well. No status and no log line quotes a conversation.
 """
 
 import logging
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from traceback import extract_tb
 from typing import Final
 
 import grpc
@@ -17,6 +17,7 @@ from grpc_status import rpc_status
 
 from pinch_server.core.limits import Violation
 from pinch_server.decide import InvalidCallError
+from pinch_server.faults import told
 from pinch_server.rpc.call import Call
 
 _LOG: Final = logging.getLogger(__name__)
@@ -26,6 +27,7 @@ _DOMAIN: Final = "pinch.v1"
 _MESSAGE_CHARS: Final = 1_500
 _PROBLEM_CHARS: Final = 200
 _VIOLATIONS_BYTES: Final = 2_700
+_TOO_LONG: Final = re.compile(r"larger than max \(\d+ vs\. (\d+)\)")
 
 
 class NoOriginalError(Exception):
@@ -121,7 +123,26 @@ def _bounded(violations: Iterable[Violation]) -> tuple[error_details_pb2.BadRequ
     return tuple(told_ones)
 
 
-def told(error: BaseException) -> str:
-    """An error by its type and its frames; its message may quote what it choked on."""
-    places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in extract_tb(error.__traceback__)]
-    return f"{type(error).__module__}.{type(error).__qualname__} at {' > '.join(places)}"
+def code_of(call: Call) -> str:
+    """The name of the status a call has ended with, as far as the server knows it."""
+    context, codes = call.context, grpc.StatusCode
+    code: grpc.StatusCode | None = context.code()  # type: ignore[attr-defined] # not in the stubs
+    if code is None:
+        gone = codes.CANCELLED if context.time_remaining() else codes.DEADLINE_EXCEEDED
+        code = codes.OK if context.is_active() else gone
+    return code.name
+
+
+def is_callers_fault(code: grpc.StatusCode) -> bool:
+    """Whether a call that was refused like this would be refused again."""
+    return code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def message_limit(code: grpc.StatusCode, details: str) -> int | None:
+    """The most bytes a message may have, as gRPC says it about one that was longer; None for all else.
+
+    A service that sheds load has the same status code, and that call may be made again; only the words tell
+    the two apart.
+    """
+    found = _TOO_LONG.search(details) if code is grpc.StatusCode.RESOURCE_EXHAUSTED else None
+    return int(found[1]) if found else None

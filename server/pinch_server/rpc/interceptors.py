@@ -1,20 +1,20 @@
 """The interceptors every call goes through."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, Protocol
 
+from pinch_server.faults import told
 from pinch_server.ports import Clock
-from pinch_server.rpc.call import Call
+from pinch_server.rpc.call import REQUEST_ID_CHARS, Call
 from pinch_server.rpc.chain import Interceptor
-from pinch_server.rpc.errors import abort, told
+from pinch_server.rpc.errors import abort, code_of
 
 REQUEST_ID_HEADER: Final = "x-request-id"
 """Metadata that names a call: taken from the request where it is there, sent back with every status."""
 
 _LOG: Final = logging.getLogger(__name__)
-_REQUEST_ID_CHARS: Final = 128
 _HEALTH: Final = "/grpc.health.v1.Health/"
 
 
@@ -34,6 +34,7 @@ class CallLog(Protocol):
         original_tokens: int | None,
         final_tokens: int | None,
         persisted: bool | None,
+        labels: Mapping[str, str],
     ) -> None:
         """Writes it; see `Call` for the facts."""
         ...
@@ -73,7 +74,7 @@ def standard_interceptors(
 @contextmanager
 def _request_id(call: Call, new_request_id: Callable[[], str]) -> Iterator[None]:
     given = (value for name, value in call.context.invocation_metadata() if name == REQUEST_ID_HEADER)
-    header = str(next(given, ""))[:_REQUEST_ID_CHARS] or new_request_id()
+    header = str(next(given, ""))[:REQUEST_ID_CHARS] or new_request_id()
     call.request_id = header
     call.add_trailer(REQUEST_ID_HEADER, header)
     yield
@@ -89,7 +90,7 @@ def _logged(call: Call, log: CallLog, clock: Clock) -> Iterator[None]:
             with _at_no_cost("log"):
                 log(
                     method=call.method,
-                    code=call.code(),
+                    code=code_of(call),
                     seconds=clock.monotonic() - call.started,
                     decision_id=call.decision_id,
                     request_id=call.request_id,
@@ -98,6 +99,7 @@ def _logged(call: Call, log: CallLog, clock: Clock) -> Iterator[None]:
                     original_tokens=call.original_tokens,
                     final_tokens=call.final_tokens,
                     persisted=call.persisted,
+                    labels=call.labels,
                 )
 
 
@@ -109,7 +111,7 @@ def _counted(call: Call, metrics: RpcMetrics, clock: Clock) -> Iterator[None]:
         yield
     finally:
         with _at_no_cost("metrics"):
-            metrics.rpc_handled(call.method, call.code(), clock.monotonic() - call.started)
+            metrics.rpc_handled(call.method, code_of(call), clock.monotonic() - call.started)
 
 
 @contextmanager

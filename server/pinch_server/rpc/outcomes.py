@@ -6,7 +6,8 @@ from typing import Final
 from pinch.v1 import prune_pb2 as pb
 from pinch_server.core.decision import Outcome, OutcomeName
 from pinch_server.core.limits import Violation
-from pinch_server.decide import InvalidCallError, is_price
+from pinch_server.core.money import is_amount
+from pinch_server.decide import InvalidCallError, stored_text
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OUTCOMES: Final[dict[int, OutcomeName]] = {
@@ -41,7 +42,7 @@ def read_outcome(request: pb.ReportOutcomeRequest, reported_at: int) -> Outcome:
         for name, count in counts.items()
         if count < 0
     )
-    if request.cost_usd and not is_price(request.cost_usd):
+    if request.cost_usd and not is_amount(request.cost_usd):
         problems.append(
             Violation(
                 "cost_usd", f"{request.cost_usd!r} is not an amount; give USD as a decimal such as 0.0123"
@@ -53,7 +54,7 @@ def read_outcome(request: pb.ReportOutcomeRequest, reported_at: int) -> Outcome:
         decision_id=decision_id,
         reported_at=reported_at,
         outcome=outcome,
-        model=request.selected_model or None,
+        model=stored_text(request.selected_model),
         cost_usd=request.cost_usd or None,
         **counts,
     )

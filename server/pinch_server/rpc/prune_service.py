@@ -7,11 +7,13 @@ import grpc
 
 from pinch.v1 import prune_pb2 as pb
 from pinch.v1 import prune_pb2_grpc as pb_grpc
-from pinch_server.decide import Decided, Decider, InvalidCallError, unix_micros
+from pinch_server.core.moments import unix_micros
+from pinch_server.decide import Decided, Decider, InvalidCallError
+from pinch_server.faults import told
 from pinch_server.ports import Clock, Observer
-from pinch_server.rpc.call import Call, current_call
+from pinch_server.rpc.call import REQUEST_ID_CHARS, Call, current_call
 from pinch_server.rpc.convert import Received, read_request, write_reply, write_unchanged
-from pinch_server.rpc.errors import NoOriginalError, told
+from pinch_server.rpc.errors import NoOriginalError
 from pinch_server.rpc.outcomes import read_outcome
 
 _LOG: Final = logging.getLogger(__name__)
@@ -31,7 +33,8 @@ class PruneService(pb_grpc.PruneServiceServicer):
         call = current_call("Prune", context)
         received = read_request(request)
         about = received.call.context
-        call.request_id = about.request_id or call.request_id
+        call.request_id = about.request_id[:REQUEST_ID_CHARS] or call.request_id
+        call.labels = about.labels
         call.route = about.route.lower()
         try:
             decided = self._decider.decide(received.call)

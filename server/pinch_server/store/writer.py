@@ -1,6 +1,7 @@
 """What the drain thread writes into the database: new decisions, and outcomes joined to them by id."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, bindparam, delete, select, update
@@ -39,15 +40,16 @@ class DecisionWriter:
         Raises:
             sqlalchemy.exc.SQLAlchemyError: The database refused; nothing of the batch is in it.
         """
-        latest = _latest(outcomes)
-        stored = replaced = 0
+        latest, replaced = _latest(outcomes)
+        stored = 0
         with writing(self._engine) as connection:
             if decisions:
                 stored = _insert_new(connection, [decision_row(decision) for decision in decisions])
             if latest:
-                replaced, unmatched = _set_outcomes(connection, latest)
-                if unmatched:
-                    _keep_waiting(connection, unmatched, now)
+                settled = _set_outcomes(connection, latest)
+                replaced += settled.replaced
+                if settled.unmatched:
+                    replaced += _keep_waiting(connection, settled.unmatched, now)
         self._observer.decisions_stored(stored)
         if replaced:
             self._observer.outcomes_replaced(replaced)
@@ -79,7 +81,9 @@ class DecisionWriter:
             if rows:
                 for row in rows:
                     del row["waiting_since"]
-                replaced, _ = _set_outcomes(connection, rows)
+                settled = _set_outcomes(connection, rows)
+                # A later report may have met its decision before the one that waited did.
+                replaced = settled.replaced + settled.outdated
                 _forget_waiting(connection, rows)
             # A full page means that there may be more that match: those must not be given up.
             expire = delete(waiting_outcomes).where(expired)
@@ -90,14 +94,36 @@ class DecisionWriter:
             self._observer.outcomes_unmatched(given_up)
 
 
-def _latest(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Return one row for each decision, sorted so that two workers cannot lock each other out."""
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What became of a batch of reports.
+
+    Attributes:
+        replaced: How many took the place of a different, earlier one.
+        outdated: How many came too late, for a different and later one was there.
+        unmatched: Those whose decision is not there.
+    """
+
+    replaced: int
+    outdated: int
+    unmatched: list[dict[str, Any]]
+
+
+def _latest(outcomes: Sequence[Outcome]) -> tuple[list[dict[str, Any]], int]:
+    """Keep the latest report for each decision.
+
+    Returns:
+        One row for each decision, sorted so that two workers cannot lock each other out, and how many reports
+        took the place of a different, earlier one of the same batch.
+    """
     rows: dict[str, dict[str, Any]] = {}
+    replaced = 0
     for row in map(outcome_row, outcomes):
         earlier = rows.get(row["decision_id"])
         if earlier is None or earlier["reported_at"] <= row["reported_at"]:
             rows[row["decision_id"]] = row
-    return [rows[decision_id] for decision_id in sorted(rows)]
+            replaced += earlier is not None and _differ(earlier, row)
+    return [rows[decision_id] for decision_id in sorted(rows)], replaced
 
 
 def _insert_new(connection: Connection, rows: list[dict[str, Any]]) -> int:
@@ -106,12 +132,8 @@ def _insert_new(connection: Connection, rows: list[dict[str, Any]]) -> int:
     return connection.execute(insert, rows, execution_options={"preserve_rowcount": True}).rowcount
 
 
-def _set_outcomes(connection: Connection, rows: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
-    """Set outcomes on the decisions that are there.
-
-    Returns:
-        How many replaced a different one, and the rows whose decision is not there.
-    """
+def _set_outcomes(connection: Connection, rows: list[dict[str, Any]]) -> _Settled:
+    """Set outcomes on the decisions that are there."""
     columns = [prune_decisions.c[name] for name in ("decision_id", *_OUTCOME_COLUMNS)]
     ids = [row["decision_id"] for row in rows]
     found: dict[str, dict[str, Any]] = {}
@@ -120,7 +142,7 @@ def _set_outcomes(connection: Connection, rows: list[dict[str, Any]]) -> tuple[i
         query = select(*columns).where(prune_decisions.c.decision_id.in_(some))
         query = query.order_by(prune_decisions.c.decision_id).with_for_update()
         found |= {row["decision_id"]: dict(row) for row in connection.execute(query).mappings()}
-    changes, unmatched, replaced = [], [], 0
+    changes, unmatched, replaced, outdated = [], [], 0, 0
     for row in rows:
         there = found.get(row["decision_id"])
         if there is None:
@@ -128,17 +150,29 @@ def _set_outcomes(connection: Connection, rows: list[dict[str, Any]]) -> tuple[i
         elif there["reported_at"] is None or there["reported_at"] < row["reported_at"]:
             changes.append({"decided": row["decision_id"]} | {name: row[name] for name in _OUTCOME_COLUMNS})
             replaced += there["reported_at"] is not None and _differ(there, row)
+        elif there["reported_at"] > row["reported_at"]:
+            outdated += _differ(there, row)
     if changes:
         statement = update(prune_decisions).where(prune_decisions.c.decision_id == bindparam("decided"))
         connection.execute(statement.values({name: bindparam(name) for name in _OUTCOME_COLUMNS}), changes)
-    return replaced, unmatched
+    return _Settled(replaced, outdated, unmatched)
 
 
 def _differ(there: dict[str, Any], row: dict[str, Any]) -> bool:
     return any(there[name] != row[name] for name in _OUTCOME_COLUMNS if name != "reported_at")
 
 
-def _keep_waiting(connection: Connection, rows: list[dict[str, Any]], now: int) -> None:
+def _keep_waiting(connection: Connection, rows: list[dict[str, Any]], now: int) -> int:
+    """Keep reports until their decisions come; return how many took the place of a different, earlier one."""
+    by_id = {row["decision_id"]: row for row in rows}
+    replaced = 0
+    for start in range(0, len(rows), _AT_ONCE):
+        some = list(by_id)[start : start + _AT_ONCE]
+        query = select(waiting_outcomes).where(waiting_outcomes.c.decision_id.in_(some))
+        query = query.order_by(waiting_outcomes.c.decision_id).with_for_update()
+        for there in connection.execute(query).mappings():
+            row = by_id[there["decision_id"]]
+            replaced += there["reported_at"] < row["reported_at"] and _differ(dict(there), row)
     insert = _insert(connection, waiting_outcomes)
     later = insert.on_conflict_do_update(
         index_elements=["decision_id"],
@@ -146,6 +180,7 @@ def _keep_waiting(connection: Connection, rows: list[dict[str, Any]], now: int) 
         where=waiting_outcomes.c.reported_at < insert.excluded.reported_at,
     )
     connection.execute(later, [row | {"waiting_since": now} for row in rows])
+    return replaced
 
 
 def _forget_waiting(connection: Connection, rows: list[dict[str, Any]]) -> None:

@@ -425,7 +425,7 @@ class Decision(_message.Message):
     capped: _builtins.int
     """Outsized results capped for the first time in this call, as a count."""
     budget_met: _builtins.bool
-    """Whether the size as it shipped was within the budget and the target was reached."""
+    """Whether the size as it shipped was within the budget."""
     ranking: _prune_pb2.Ranking.ValueType
     """How candidates were ordered."""
     ranking_reason: _builtins.str
@@ -435,7 +435,7 @@ class Decision(_message.Message):
     dry_run: _builtins.bool
     """Whether nothing was changed on request."""
     latency_micros: _builtins.int
-    """Time from the request's arrival to the decision, in microseconds."""
+    """Time from the request's arrival to the decision, in microseconds; storing it and the wire come on top."""
     settings_fingerprint: _builtins.str
     """Fingerprint of the settings in force, as lower-case hexadecimal text."""
     outcome: _prune_pb2.Outcome.ValueType

@@ -353,9 +353,10 @@ class PruneResponse(_message.Message):
     first_changed_message: _builtins.int
     """Zero-based index of the first message that differs from the request. Absent when nothing changed."""
     unchanged_reason: _builtins.str
-    """Why nothing changed, as a slug; empty when something did. One of `within_budget`, `disabled`, `dry_run`,
-    `not_understood`, `unsupported_state` (history that the request only refers to), `nothing_to_trim`,
-    `gain_too_small`, `internal_error`. More may be added.
+    """Why nothing changed, as a slug; empty when something did. One of `within_budget`, `disabled` (by the
+    server's setting), `dry_run` (something would have changed), `not_understood`, `unsupported_state`
+    (history that the request only refers to), `nothing_to_trim`, `gain_too_small`, `internal_error`. More
+    may be added.
     """
     format: Global___Format.ValueType
     """The format in which a body was read, also when it was recognised. UNSPECIFIED for typed messages and for
@@ -667,7 +668,9 @@ class Limits(_message.Message):
     min_tokens_saved: _builtins.int
     """Do nothing when less than this could be gained in all, in tokens."""
     min_gain: _builtins.float
-    """Do nothing when less than this share of the conversation could be gained: a fraction from 0 to 1."""
+    """Under replay: trim nothing more when less than this share of the conversation could be gained by it, a
+    fraction from 0 to 0.99. Without effect when each call is decided anew.
+    """
     relevance: _builtins.bool
     """Whether candidates are ranked by relevance (true) or all trimmed alike (false)."""
     stability: Global___Stability.ValueType
@@ -808,13 +811,13 @@ class RequestContext(_message.Message):
     CACHE_FIELD_NUMBER: _builtins.int
     LABELS_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """The router's own identifier of the request, stored with the decision."""
+    """The router's own identifier of the request, stored with the decision; cut at 256 characters."""
     session_id: _builtins.str
     """Identifier of the session. Only a hash of it is ever stored."""
     route: Global___Route.ValueType
-    """Whether the router chooses the model or passes the request through."""
+    """Whether the router chooses the model or passes the request through. UNSPECIFIED is kept as such."""
     model: _builtins.str
-    """Name of the model that is expected to answer."""
+    """Name of the model that is expected to answer. Stored with the decision; cut at 256 characters."""
     @_builtins.property
     def rates(self) -> Global___Rates:
         """Prices of that model."""
@@ -825,7 +828,9 @@ class RequestContext(_message.Message):
 
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Free labels for the log line; never metric labels."""
+        """Free labels for the log line; never stored, never metric labels. The first 16 by name are logged, names
+        and values each cut at 128 characters and without control characters.
+        """
 
     def __init__(
         self,
@@ -891,11 +896,11 @@ class CacheContext(_message.Message):
     state: Global___CacheState.ValueType
     """The state, when the router knows it. UNSPECIFIED: derived from the two fields below."""
     last_call_unix_micros: _builtins.int
-    """Time of the session's last call, in microseconds since the Unix epoch (UTC)."""
+    """Time of the session's last call, in microseconds since the Unix epoch (UTC). Not negative."""
     ttl_seconds: _builtins.int
-    """How long the provider keeps a prefix after its last use, in seconds."""
+    """How long the provider keeps a prefix after its last use, in seconds. Not negative."""
     expected_further_calls: _builtins.int
-    """Calls that the router expects to follow in this session, as a count."""
+    """Calls that the router expects to follow in this session, as a count. Not negative."""
     def __init__(
         self,
         *,
@@ -963,8 +968,8 @@ class Edit(_message.Message):
     action: Global___TrimAction.ValueType
     """What was done to the result."""
     reason: _builtins.str
-    """Why, as a slug: `outsized`, `outside_window`, `contraction`, `duplicate`, `superseded`, `arrival`. More
-    may be added.
+    """Why, as a slug: `outsized`, `fresh_outsized` (outsized, and among the newest results), `outside_window`,
+    `contraction`, `duplicate`, `superseded`, `arrival`. More may be added.
     """
     chars_before: _builtins.int
     """Length of the part before, in characters (Unicode code points)."""
@@ -1063,7 +1068,7 @@ class PruneStats(_message.Message):
     candidates: _builtins.int
     """Results that could have been trimmed, as a count."""
     budget_met: _builtins.bool
-    """Whether the size as it ships is within the budget and the target was reached."""
+    """Whether the size as it ships is within the budget; whether a smaller target was reached does not matter."""
     ranking: Global___Ranking.ValueType
     """How candidates were ordered in this call."""
     ranking_reason: _builtins.str
@@ -1104,9 +1109,14 @@ class Measured(_message.Message):
     tokens: _builtins.int
     """Estimated prompt size, in tokens."""
     method: _builtins.str
-    """How it was counted, as a slug: `chars3` (characters divided by 3) or `o200k` (that vocabulary)."""
+    """How it was counted, as a slug: `chars3` (characters divided by 3) or `o200k` (that vocabulary). A body
+    that was not understood is estimated by its bytes, divided by 3, under `chars3`.
+    """
     error_bound: _builtins.float
-    """Bound of the estimate's relative error: 0.5 means that the true size may be 50 % off either way."""
+    """Bound of |estimate - true size| / true size. The true size lies between estimate / (1 + bound) and
+    estimate / (1 - bound), and has no upper end where the bound is 1: with 0.5, between two thirds of the
+    estimate and twice the estimate.
+    """
     def __init__(
         self,
         *,
@@ -1232,7 +1242,7 @@ class ReportOutcomeRequest(_message.Message):
     outcome: Global___Outcome.ValueType
     """What became of it. PENDING and UNSPECIFIED are INVALID_ARGUMENT."""
     selected_model: _builtins.str
-    """Name of the model that was called."""
+    """Name of the model that was called; cut at 256 characters."""
     cost_usd: _builtins.str
     """What the call cost, in USD as decimal text. Empty means unknown."""
     @_builtins.property

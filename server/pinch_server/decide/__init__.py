@@ -1,0 +1,21 @@
+"""The use case: read, count, plan, write, record. Whatever fails on the way is a value in the reply."""
+
+from pinch_server.decide.call import Body, CallContext, Decided, InvalidCallError, Measured, PruneCall
+from pinch_server.decide.decider import Decider
+from pinch_server.decide.reading import limits_of, read_call
+from pinch_server.decide.row import STORED_CHARS, Policy, stored_text
+
+__all__ = [
+    "STORED_CHARS",
+    "Body",
+    "CallContext",
+    "Decided",
+    "Decider",
+    "InvalidCallError",
+    "Measured",
+    "Policy",
+    "PruneCall",
+    "limits_of",
+    "read_call",
+    "stored_text",
+]

@@ -1,0 +1,123 @@
+"""What is asked of the use case, and what it answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pinch_server.core.conversation import Conversation
+from pinch_server.core.limits import Violation
+from pinch_server.core.plan import Edit, Stats
+from pinch_server.core.turn_frame import TurnFrame
+from pinch_server.formats.format import Format
+from pinch_server.formats.json_body import ByteEdit
+
+
+class InvalidCallError(Exception):
+    """The caller's fault: fields of the call break their bounds.
+
+    Attributes:
+        violations: Every one of them.
+    """
+
+    def __init__(self, violations: tuple[Violation, ...]) -> None:
+        super().__init__("; ".join(map(str, violations)))
+        self.violations = violations
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A provider's request JSON.
+
+    Attributes:
+        json: The bytes as they came.
+        format: Their dialect; None to recognise it.
+    """
+
+    json: bytes
+    format: Format | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What the router knows about the call; it never changes the plan.
+
+    Attributes:
+        request_id: The router's own name for it.
+        session_id: The session it belongs to; only a keyed hash is kept.
+        route: ROUTED, PASSTHROUGH, or UNSPECIFIED when the router did not tell.
+        model: The model that is expected to answer.
+        prompt_rate: USD per million prompt tokens, as a decimal string.
+        cached_rate: USD per million cached prompt tokens, as a decimal string.
+        cache_write_rate: USD per million tokens written to the cache, as a decimal string.
+        labels: The router's own words for the log line; they are not stored.
+    """
+
+    request_id: str = ""
+    session_id: str = ""
+    route: str = "UNSPECIFIED"
+    model: str = ""
+    prompt_rate: str = ""
+    cached_rate: str = ""
+    cache_write_rate: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PruneCall:
+    """One call.
+
+    Attributes:
+        conversation: The conversation as typed by the caller, or as a body to read.
+        limits: The limits the caller sets, by name; the others are the server's.
+        context: What the router knows.
+        dry_run: Whether to plan and count but change nothing.
+        violations: What was found wrong before the call got here, to be told with all the rest.
+    """
+
+    conversation: Conversation | Body
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    context: CallContext = CallContext()
+    dry_run: bool = False
+    violations: tuple[Violation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The prompt that ships.
+
+    Attributes:
+        tokens: Its estimated size, tool definitions included (tokens).
+        method: The estimate's name.
+        error_bound: How far it may lie from the truth, relative to the truth.
+    """
+
+    tokens: int
+    method: str
+    error_bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The answer to one call.
+
+    Attributes:
+        decision_id: Its id.
+        persisted: Whether the decision can no longer be lost.
+        stats: What the plan adds up to.
+        edits: What changes; empty in a dry run.
+        byte_edits: For a body, the byte range of each edit, in the same order; empty for typed messages.
+        unchanged_reason: Why nothing changes, as a slug; empty when something does.
+        measured: The prompt that ships; None when the history is not in the request.
+        turn_frame: The current turn for the router's classifier; None when nothing could be read.
+        format: The dialect the body was read in; None for typed messages and unreadable bodies.
+    """
+
+    decision_id: str
+    persisted: bool
+    stats: Stats
+    edits: tuple[Edit, ...]
+    byte_edits: tuple[ByteEdit, ...]
+    unchanged_reason: str
+    measured: Measured | None
+    turn_frame: TurnFrame | None
+    format: Format | None

@@ -1,0 +1,179 @@
+"""One call from its arrival to its answer."""
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pinch_server.core.conversation import Conversation
+from pinch_server.core.counting import Chars3, Counter
+from pinch_server.core.decision import Decision, Outcome
+from pinch_server.core.limits import Limits
+from pinch_server.core.plan import Edit, Plan
+from pinch_server.core.planning import measure, plan_pruning, unchanged_plan
+from pinch_server.core.turn_frame import turn_frame
+from pinch_server.decide.call import Body, Decided, Measured, PruneCall
+from pinch_server.decide.reading import ReadCall, read_call
+from pinch_server.decide.row import Policy, decision_row
+from pinch_server.formats.body import Reading, byte_edits
+from pinch_server.formats.errors import NotUnderstoodError
+from pinch_server.formats.json_body import ByteEdit
+from pinch_server.ports import Clock, Ids, Observer, Recorder
+
+_LOG: Final = logging.getLogger(__name__)
+_BYTES: Final = Chars3(error_bound=1.0)
+"""Estimates a body that nobody could read by its bytes: three of them a token, whatever they say."""
+
+
+class Decider:
+    """Answers calls. Shared by the threads of a worker; holds no state between calls."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        counter: Counter,
+        recorder: Recorder,
+        observer: Observer,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._policy = policy
+        self._counter = counter
+        self._recorder = recorder
+        self._observer = observer
+        self._clock = clock
+        self._ids = ids
+
+    def decide(self, call: PruneCall) -> Decided:
+        """Plans one call, and records the decision before it answers.
+
+        Raises:
+            InvalidCallError: The call breaks its contract; every violation at once.
+        """
+        started = self._clock.monotonic()
+        read = read_call(call, self._policy.limits)
+        read_at = self._clock.monotonic()
+        self._observer.stage("read", read_at - started)
+        plan = self._plan(call, read)
+        self._observer.stage("plan", self._clock.monotonic() - read_at)
+        planned = self._write(plan, read, is_dry=call.dry_run)
+        decision = self._row(call, read, planned.plan, started)
+        persisted = self._keep(decision)
+        self._tell(call, planned, decision)
+        conversation, reading = read.conversation, read.reading
+        return Decided(
+            decision_id=decision.decision_id,
+            persisted=persisted,
+            stats=planned.plan.stats,
+            edits=planned.edits,
+            byte_edits=planned.byte_edits,
+            unchanged_reason=planned.plan.unchanged_reason,
+            measured=self._measured(conversation, planned),
+            turn_frame=turn_frame(conversation.messages) if conversation else None,
+            format=reading.dialect.format if reading else None,
+        )
+
+    def report(self, outcome: Outcome) -> bool:
+        """Keeps what became of a decision; says whether it can no longer be lost."""
+        return self._recorder.report(outcome)
+
+    def _plan(self, call: PruneCall, read: ReadCall) -> Plan:
+        limits, conversation = read.limits, read.conversation
+        if conversation is None:
+            size = len(call.conversation.json) if isinstance(call.conversation, Body) else 0
+            return unchanged_plan(_BYTES.tokens(size), limits, "not_understood")
+        if not self._policy.is_enabled:
+            return unchanged_plan(measure(conversation, limits, self._counter), limits, "disabled")
+        plan = plan_pruning(conversation, limits, self._counter)
+        return replace(plan, unchanged_reason=plan.unchanged_reason or "dry_run") if call.dry_run else plan
+
+    def _write(self, plan: Plan, read: ReadCall, *, is_dry: bool) -> "_Planned":
+        if is_dry or not plan.edits:
+            return _Planned(plan)
+        if read.reading is None:
+            return _Planned(plan, plan.edits)
+        before = self._clock.monotonic()
+        planned = _written(plan, read.reading, read.limits)
+        self._observer.stage("write", self._clock.monotonic() - before)
+        return planned
+
+    def _measured(self, conversation: Conversation | None, planned: "_Planned") -> Measured | None:
+        if conversation is not None and conversation.unsupported is not None:
+            return None
+        counter = _BYTES if conversation is None else self._counter
+        stats = planned.plan.stats
+        shipped = stats.final_tokens if planned.edits else stats.original_tokens
+        return Measured(shipped, counter.method, counter.error_bound)
+
+    def _row(self, call: PruneCall, read: ReadCall, plan: Plan, started: float) -> Decision:
+        now = self._clock.now()
+        return decision_row(
+            call,
+            read,
+            plan,
+            self._policy,
+            decision_id=self._ids.decision_id(now),
+            now=now,
+            seconds=self._clock.monotonic() - started,
+        )
+
+    def _keep(self, decision: Decision) -> bool:
+        before = self._clock.monotonic()
+        try:
+            persisted = self._recorder.record(decision)
+        except Exception as error:  # noqa: BLE001 whatever a recorder does, the caller gets the plan
+            # By its type alone: a message may quote what it failed on.
+            _LOG.error("the recorder failed with %s: decision not kept", type(error).__name__)
+            persisted = False
+        self._observer.stage("record", self._clock.monotonic() - before)
+        return persisted
+
+    def _tell(self, call: PruneCall, planned: "_Planned", decision: Decision) -> None:
+        stats = planned.plan.stats
+        self._observer.ranked(stats.ranking.lower())
+        self._observer.decided(
+            route=decision.route.lower(),
+            result=_result(planned, is_dry=call.dry_run),
+            original_tokens=stats.original_tokens,
+            final_tokens=decision.pinch_final_tokens,
+            elided=stats.elided,
+            omitted=stats.omitted,
+            capped=stats.capped,
+            budget_met=stats.budget_met,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A plan and what ships of it.
+
+    Attributes:
+        plan: What was decided.
+        edits: Those of its edits that are made; none in a dry run.
+        byte_edits: For a body, the byte range of each.
+    """
+
+    plan: Plan
+    edits: tuple[Edit, ...] = ()
+    byte_edits: tuple[ByteEdit, ...] = ()
+
+
+def _written(plan: Plan, reading: Reading, limits: Limits) -> _Planned:
+    try:
+        pairs = byte_edits(reading, plan.edits)
+    except NotUnderstoodError:
+        return _Planned(unchanged_plan(plan.stats.original_tokens, limits, "not_understood"))
+    return _Planned(plan, tuple(edit for edit, _ in pairs), tuple(written for _, written in pairs))
+
+
+def _result(planned: _Planned, *, is_dry: bool) -> str:
+    """The metric's word for what came of a call."""
+    reason = planned.plan.unchanged_reason
+    if is_dry and planned.plan.edits:
+        return "dry_run"
+    if planned.edits:
+        return "pruned"
+    return {
+        "disabled": "disabled",
+        "not_understood": "not_understood",
+        "unsupported_state": "not_understood",
+    }.get(reason, "within_budget" if reason == "within_budget" else "nothing_to_trim")

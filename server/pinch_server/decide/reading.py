@@ -1,0 +1,84 @@
+"""Reading a call: its limits and its conversation, or everything that is wrong with it at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pinch_server.core.conversation import Conversation
+from pinch_server.core.limits import Limits, Violation, limit_violations
+from pinch_server.core.money import is_amount
+from pinch_server.decide.call import CallContext, InvalidCallError, PruneCall
+from pinch_server.formats.body import Reading, read_body
+from pinch_server.formats.errors import BodyError, NotUnderstoodError
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCall:
+    """A call that keeps its contract.
+
+    Attributes:
+        limits: The limits it is planned under.
+        conversation: What was said; None when the body is valid and yet cannot be understood.
+        reading: The body as it was read; None for typed messages.
+    """
+
+    limits: Limits
+    conversation: Conversation | None
+    reading: Reading | None
+
+
+def read_call(call: PruneCall, defaults: Limits) -> ReadCall:
+    """Reads one call.
+
+    Args:
+        call: The call as it came.
+        defaults: The limits that it does not set.
+
+    Raises:
+        InvalidCallError: The call breaks its contract; every violation at once.
+    """
+    limits, violations = limits_of(call.limits, defaults)
+    violations = call.violations + violations + _rate_violations(call.context)
+    reading: Reading | None = None
+    conversation: Conversation | None = None
+    if isinstance(call.conversation, Conversation):
+        conversation = call.conversation
+    else:
+        try:
+            reading = read_body(call.conversation.json, call.conversation.format)
+            conversation = reading.conversation
+        except BodyError as error:
+            violations += (Violation(error.field, error.problem),)
+        except NotUnderstoodError:
+            pass
+    if violations:
+        raise InvalidCallError(violations)
+    return ReadCall(limits, conversation, reading)
+
+
+def limits_of(given: Mapping[str, Any], defaults: Limits) -> tuple[Limits, tuple[Violation, ...]]:
+    """The limits of a call, and those of them that lie outside their bounds, named as fields of the call.
+
+    Args:
+        given: The limits that the call sets, by name.
+        defaults: Those that it does not set.
+    """
+    limits = replace(defaults, **given)
+    named = (Violation(f"limits.{one.field}", one.problem) for one in limit_violations(limits))
+    return limits, tuple(named)
+
+
+def _rate_violations(context: CallContext) -> tuple[Violation, ...]:
+    fields = {
+        "prompt": context.prompt_rate,
+        "cached_prompt": context.cached_rate,
+        "cache_write": context.cache_write_rate,
+    }
+    return tuple(
+        Violation(
+            f"context.rates.{name}",
+            f"{text!r} is not a price; give USD per million tokens as a decimal such as 0.30",
+        )
+        for name, text in fields.items()
+        if text and not is_amount(text)
+    )

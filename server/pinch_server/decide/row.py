@@ -1,0 +1,115 @@
+"""The row of one decision: numbers, names and hashes of what was asked, read and planned."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from pinch_server.core.conversation import Conversation
+from pinch_server.core.decision import Decision
+from pinch_server.core.limits import Limits
+from pinch_server.core.moments import unix_micros
+from pinch_server.core.plan import Plan
+from pinch_server.decide.call import Body, PruneCall
+from pinch_server.decide.reading import ReadCall
+
+STORED_CHARS: Final = 256
+"""Where a name that a caller made up is cut before it is stored (characters)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the operator has set.
+
+    Attributes:
+        limits: The limits of a call that sets none.
+        is_enabled: Whether anything is pruned at all.
+        fingerprint: A short hash of the settings that shape plans.
+        session_key: The key of the session hash.
+    """
+
+    limits: Limits
+    is_enabled: bool
+    fingerprint: str
+    session_key: bytes
+
+
+def decision_row(
+    call: PruneCall,
+    read: ReadCall,
+    plan: Plan,
+    policy: Policy,
+    *,
+    decision_id: str,
+    now: datetime,
+    seconds: float,
+) -> Decision:
+    """Everything that is remembered of one call.
+
+    Args:
+        call: The call as it came.
+        read: The call as it was read.
+        plan: What was decided.
+        policy: What the operator has set.
+        decision_id: The decision's id.
+        now: When it was made.
+        seconds: Time since the call arrived (seconds).
+    """
+    stats, context, limits = plan.stats, call.context, read.limits
+    return Decision(
+        decision_id=decision_id,
+        created_at=unix_micros(now),
+        request_id=stored_text(context.request_id),
+        session_hash=_session_hash(context.session_id, policy.session_key),
+        route=context.route,
+        model=stored_text(context.model),
+        format=_format(call, read),
+        pinch_original_tokens=stats.original_tokens if policy.is_enabled else None,
+        pinch_final_tokens=stats.final_tokens if policy.is_enabled else None,
+        extra_fixed_tokens=_fixed_tokens(read.conversation, limits),
+        messages=len(read.conversation.messages) if read.conversation else 0,
+        candidates=stats.candidates,
+        elided=stats.elided,
+        omitted=stats.omitted,
+        capped=stats.capped,
+        budget_tokens=limits.budget_tokens,
+        budget_met=stats.budget_met,
+        ranking=stats.ranking.name,
+        ranking_reason=stats.ranking_reason or None,
+        unchanged_reason=plan.unchanged_reason or None,
+        stability=limits.stability.name,
+        trim_style=limits.trim_style.name,
+        dry_run=call.dry_run,
+        latency_us=round(seconds * 1e6),
+        prompt_rate=context.prompt_rate or None,
+        cached_rate=context.cached_rate or None,
+        cache_write_rate=context.cache_write_rate or None,
+        settings_fingerprint=policy.fingerprint,
+        pinch_enabled=policy.is_enabled,
+    )
+
+
+def stored_text(text: str) -> str | None:
+    """A name that a caller made up, as it is stored: cut at `STORED_CHARS`; None when it is empty."""
+    return text[:STORED_CHARS] or None
+
+
+def _fixed_tokens(conversation: Conversation | None, limits: Limits) -> int:
+    if limits.extra_fixed_tokens is not None:
+        return limits.extra_fixed_tokens
+    return conversation.tools_tokens if conversation else 0
+
+
+def _format(call: PruneCall, read: ReadCall) -> str:
+    if read.reading is not None:
+        return read.reading.dialect.format
+    if isinstance(call.conversation, Body):
+        return call.conversation.format or "unknown"
+    return "chat"
+
+
+def _session_hash(session_id: str, key: bytes) -> str | None:
+    if not session_id:
+        return None
+    return hmac.new(key, session_id.encode(), hashlib.sha256).hexdigest()
