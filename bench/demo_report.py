@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.demo_run import DemoRun
-from pinch import Measured
+from pinch import Measured, TrimAction
 
 _STATS = (
     "original_tokens",
@@ -25,6 +26,11 @@ _STATS = (
     "budget_met",
 )
 _MEASURED = ("tokens", "method", "error_bound")
+_ACTIONS = {
+    "elided": "cut down to an excerpt with marked gaps",
+    "omitted": "replaced by one line that says what it hides",
+    "capped": "recent ones that were outsized, cut down",
+}
 _MEANINGS_FROM = 72
 """Width of a terminal, in columns, from which each figure is explained beside it."""
 
@@ -97,6 +103,12 @@ def _caption(console: Console, words: str) -> None:
 def _result(run: DemoRun, size: int, *, meanings: bool) -> Table:
     pruned, stats, measured = run.pruned, run.pruned.stats, run.pruned.measured
     rows: list[tuple[str, str, str]] = []
+    results = {
+        (edit.message_index, edit.block_index): TrimAction.Name(edit.action)
+        .removeprefix("TRIM_ACTION_")
+        .lower()
+        for edit in pruned.edits
+    }
     if stats is not None:
         share = stats.tokens_saved / stats.original_tokens if stats.original_tokens else 0.0
         budget = f"the budget of {run.row.get('budget_tokens'):,} is {'' if stats.budget_met else 'not '}met"
@@ -104,9 +116,11 @@ def _result(run: DemoRun, size: int, *, meanings: bool) -> Table:
             ("tokens before", f"{stats.original_tokens:,}", "estimated, tool definitions included"),
             ("tokens after", f"{stats.final_tokens:,}", budget),
             ("tokens saved", f"{stats.tokens_saved:,}", f"{share:.0%} of what was sent"),
-            ("results elided", f"{stats.elided:,}", "cut down to an excerpt with marked gaps"),
-            ("results omitted", f"{stats.omitted:,}", "replaced by a one-line placeholder"),
-            ("results capped", f"{stats.capped:,}", "recent ones that were outsized, cut down"),
+            ("results trimmed", f"{len(results):,}", f"{stats.summarized:,} of them for the first time"),
+            *(
+                (f"  {action}", f"{count:,}", _ACTIONS[action])
+                for action, count in Counter(results.values()).items()
+            ),
         ]
     if measured is not None:
         bound = f"tokens by {measured.method}; the true number is {_true_range(measured)}"

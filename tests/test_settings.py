@@ -38,6 +38,8 @@ OTHER = {
     "min_gain": ("0.2", 0.2),
     "protected_tools": ("memory_*, todo", ["memory_*", "todo"]),
     "counting": ("o200k", "o200k"),
+    "placeholder_chars": ("120", 120),
+    "caps_on_arrival": ("yes", True),
     "omit_images": ("no", False),
     "outcome_grace_seconds": ("0", 0),
     "session_hash_key": ("k" * 16, "********"),
@@ -56,7 +58,7 @@ OTHER = {
     "log.level": ("error", "error"),
     "log.format": ("console", "console"),
 }
-SINGLE_VALUED = {"stability": "per_call", "trim_style": "plain"}
+SINGLE_VALUED = {"stability": "replay", "trim_style": "keyed"}
 
 
 def problems(path: Path | None = None, **environ: str) -> tuple[str, ...]:
@@ -89,14 +91,16 @@ def test_without_a_source_the_defaults_hold() -> None:
         "keep_last_turns": 4,
         "max_summarize_chars": 4_000,
         "protected_max_chars": 20_000,
-        "keep_last_rounds": 4,
+        "keep_last_rounds": 8,
         "target_tokens": None,
         "min_tokens_saved": 0,
-        "min_gain": 0.0,
+        "min_gain": 0.25,
         "protected_tools": [],
-        "stability": "per_call",
-        "trim_style": "plain",
+        "stability": "replay",
+        "trim_style": "keyed",
         "counting": "chars3",
+        "placeholder_chars": 800,
+        "caps_on_arrival": False,
         "omit_images": True,
         "outcome_grace_seconds": 300,
         "session_hash_key": "",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from pinch_server.core.counting import Chars3
+from pinch_server.core.event import oldest_first
 from pinch_server.core.limits import Limits
 from pinch_server.core.plan import Stats
 from pinch_server.core.planning import plan_pruning
@@ -17,6 +18,7 @@ from pinch_server.formats.json_body import ByteEdit, splice
 
 FOLDER: Final = Path(__file__).parents[3] / "shared" / "corpus"
 """Where the conversations lie, beside the project; they are read in place and never copied."""
+SHIPPED: Final = Limits()
 BUDGETS: Final = (10_000, 25_000, 50_000)
 """The budgets a conversation is pruned to when none are named (tokens)."""
 _FORMATS: Final = {"openai": Format.OPENAI_CHAT, "anthropic": Format.ANTHROPIC}
@@ -67,10 +69,11 @@ def conversations(folder: Path = FOLDER) -> Iterator[Conversation]:
             yield Conversation(place.name, dialect, place.read_bytes())
 
 
-def prune(conversation: Conversation, budget: int) -> Outcome:
-    """Prunes one conversation to a budget (tokens), all other limits at their defaults."""
+def prune(conversation: Conversation, budget: int, limits: Limits = SHIPPED) -> Outcome:
+    """Prunes one conversation to a budget (tokens), under limits that are those shipped unless told."""
     reading = read_body(conversation.body, conversation.format)
-    plan = plan_pruning(reading.conversation, Limits(budget_tokens=budget), Chars3())
+    chosen = replace(limits, budget_tokens=budget)
+    plan = plan_pruning(reading.conversation, chosen, Chars3(), order=oldest_first)
     edits = tuple(edit for _, edit in byte_edits(reading, plan.edits))
     return Outcome(conversation, budget, splice(conversation.body, edits), edits, plan.stats)
 

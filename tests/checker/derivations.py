@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.checker.cuts import split_at
+
 MARKER = re.compile(r"\[\.\.\.(\d{1,3}(?:,\d{3})*)( chars trimmed)?\.\.\.\]")
 _LEADS = ("\n\n", "\n", " ", "")
 _STEPS = 50_000
@@ -74,23 +76,49 @@ def derivations(old: str, new: str) -> Iterator[Derivation]:
             marker = markers[number]
             if marker.start() - start > same + len(_LEADS[0]):
                 break
-            for lead in _LEADS:
-                piece = marker.start() - len(lead) - start
-                if not 0 <= piece <= same or (piece == 0 and (start > 0 or lead)):
+            found = [*_readings(old, new, marker, start, at, same)]
+            # Where a line break may be the marker's or the tool's, what cuts nothing in two is meant.
+            found.sort(key=lambda reading: reading.splits)
+            for reading in found:
+                if (reading.after, reading.resumed) in seen:
                     continue
-                if new[marker.start() - len(lead) : marker.start()] != lead:
-                    continue
-                count = int(marker[1].replace(",", ""))
-                resumed = at + piece + count
-                if count == 0 or marker[1] != f"{count:,}" or resumed > len(old):
-                    continue
-                kept = (*pieces, (at, at + piece)) if piece else pieces
-                for trail in _LEADS:
-                    after = marker.end() + len(trail)
-                    if new.startswith(trail, marker.end()) and (after, resumed) not in seen:
-                        seen.add((after, resumed))
-                        gap = Gap(count, lead, trail, marker[2] is not None)
-                        waiting.append((after, resumed, number + 1, kept, (*gaps, gap)))
+                seen.add((reading.after, reading.resumed))
+                kept = (*pieces, (at, at + reading.piece)) if reading.piece else pieces
+                waiting.append((reading.after, reading.resumed, number + 1, kept, (*gaps, reading.gap)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One way to take a marker: what it ends, where the text goes on, and how many cuts split something."""
+
+    piece: int
+    after: int
+    resumed: int
+    gap: Gap
+    splits: int
+
+
+def _readings(
+    old: str, new: str, marker: re.Match[str], start: int, at: int, same: int
+) -> Iterator[_Reading]:
+    """The ways in which the line breaks around a marker can be its own or the original's."""
+    count = int(marker[1].replace(",", ""))
+    if count == 0 or marker[1] != f"{count:,}":
+        return
+    for lead in _LEADS:
+        piece = marker.start() - len(lead) - start
+        if not 0 <= piece <= same or (piece == 0 and (start > 0 or lead)):
+            continue
+        resumed = at + piece + count
+        if new[marker.start() - len(lead) : marker.start()] != lead or resumed > len(old):
+            continue
+        splits = sum(
+            split_at(old, place) is not None for place in (at + piece, resumed) if 0 < place < len(old)
+        )
+        for trail in _LEADS:
+            if new.startswith(trail, marker.end()):
+                gap = Gap(count, lead, trail, marker[2] is not None)
+                yield _Reading(piece, marker.end() + len(trail), resumed, gap, splits)
 
 
 def bare_marker(count: int) -> str:

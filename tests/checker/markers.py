@@ -208,7 +208,7 @@ def _whole_rules(old: str, derivation: Derivation, plain: bool) -> list[str]:
     found = [
         f"M: the {side} has {size} characters, more than {SIDE}"
         for side, size in (("head", head), ("tail", tail))
-        if size > SIDE
+        if plain and size > SIDE
     ]
     gap = derivation.gaps[0]
     spacing = ("\n\n" if head else "", "\n\n" if tail else "")

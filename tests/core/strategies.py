@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pinch_server.core.limits import Limits
+from pinch_server.core.limits import Limits, Stability, TrimStyle
 
 _PIECES = st.sampled_from(
     [
@@ -72,6 +72,10 @@ def limits_of() -> st.SearchStrategy[Limits]:
     """Limits within their bounds, most of them tight."""
     return st.builds(
         Limits,
+        stability=st.sampled_from(list(Stability)),
+        trim_style=st.sampled_from(list(TrimStyle)),
+        min_gain=st.sampled_from([0, 0.2]),
+        target_tokens=st.sampled_from([None, 1, 3_000]),
         budget_tokens=st.sampled_from([1, 500, 2_000, 6_000, 50_000]),
         keep_last_turns=st.integers(1, 4),
         max_summarize_chars=st.sampled_from([3_000, 4_000, 9_000]),

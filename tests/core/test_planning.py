@@ -1,6 +1,7 @@
 """What is trimmed, in which order, and what the numbers say."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,18 +9,19 @@ import pytest
 from pinch_server.core.chat import read_chat
 from pinch_server.core.conversation import Conversation, Message, Speaker, TextPart, ToolResult
 from pinch_server.core.counting import Chars3
-from pinch_server.core.limits import Limits
+from pinch_server.core.event import Ranked, uniform
+from pinch_server.core.limits import ORIGINAL
 from pinch_server.core.plan import Action, Plan, Ranking, Reason
-from pinch_server.core.planning import Order, plan_pruning
+from pinch_server.core.planning import plan_pruning
 from tests.core.builders import Chat, called, result, round_of, said, user
 
 
 def planned(chat: Chat, order: Sequence[int] | None = None, **limits: Any) -> Plan:
     """A plan over a chat; `order` ranks the candidates."""
-    ranking = None if order is None else Order(lambda _candidates: order, Ranking.LEXICAL)
+    ranking = uniform if order is None else lambda _candidates, _end: Ranked(order, Ranking.LEXICAL)
     return plan_pruning(
         Conversation(read_chat(chat)),
-        Limits(**limits),
+        replace(ORIGINAL, **{"keep_last_rounds": 4, **limits}),
         Chars3(),
         order=ranking,
     )
@@ -132,7 +134,7 @@ def test_edits_of_one_message_do_not_hang_on_each_other() -> None:
         for block, (name, size) in enumerate((("ls", 22), ("grep", 900)))
     )
     messages = (Message(Speaker.TOOL, results=results), *read_chat([said("ok"), user("next")]))
-    limits = Limits(budget_tokens=1, keep_last_turns=1)
+    limits = replace(ORIGINAL, budget_tokens=1, keep_last_turns=1)
     plan = plan_pruning(Conversation(messages), limits, Chars3())
     assert [edit.tool for edit in plan.edits] == ["grep"]
 
@@ -186,5 +188,5 @@ def test_old_images_give_way_only_when_needed() -> None:
 def test_unsupported_conversations_come_back_as_they_came(unsupported: str) -> None:
     """A conversation that may not be touched is counted and returned with its reason."""
     conversation = Conversation(read_chat(SESSION), unsupported=unsupported)
-    plan = plan_pruning(conversation, Limits(budget_tokens=1), Chars3())
+    plan = plan_pruning(conversation, replace(ORIGINAL, budget_tokens=1), Chars3())
     assert (plan.edits, plan.unchanged_reason) == ((), unsupported)

@@ -73,7 +73,7 @@ def test_parts_of_any_shape_are_taken() -> None:
     assert pruned[8]["content"][1:] == [None, {"type": "text", "text": None}]
 
 
-@settings(max_examples=200)
+@settings(max_examples=1500)
 @given(chats(), limits_of())
 def test_invariants(chat: list[dict[str, Any]], limits: Limits) -> None:
     """I1-I9 on generated chats: only texts of tool results change, each smaller, once and for all."""

@@ -1,5 +1,7 @@
 """The findings of the original module's review, each held by a test of its own."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,14 +9,16 @@ import pytest
 from pinch_server.core.chat import read_chat, tools_tokens
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import Chars3
-from pinch_server.core.limits import Limits
+from pinch_server.core.draft import DraftResult
+from pinch_server.core.event import Ranked
+from pinch_server.core.limits import ORIGINAL
 from pinch_server.core.plan import Ranking
-from pinch_server.core.planning import Order, plan_pruning
+from pinch_server.core.planning import plan_pruning
 from pinch_server.core.prune_context import prune_context
 from pinch_server.core.turn_frame import turn_frame
 from tests.core.builders import called, result, round_of, said, user
 
-SMALL = Limits(budget_tokens=1_000, keep_last_turns=1)
+SMALL = replace(ORIGINAL, keep_last_rounds=4, budget_tokens=1_000, keep_last_turns=1)
 
 
 def test_negative_trim_below_3000_is_impossible() -> None:
@@ -45,7 +49,7 @@ def test_mixed_text_and_image_is_not_flattened() -> None:
     image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
     parts = [{"type": "text", "text": "a" * 6_000, "cache_control": {"type": "ephemeral"}}, image]
     parts.append({"type": "text", "text": "b" * 6_000})
-    limits = Limits(budget_tokens=2_700, keep_last_turns=1)
+    limits = replace(ORIGINAL, budget_tokens=2_700, keep_last_turns=1)
     messages = [user("start"), called("look"), result("look", parts), said("seen"), user("next")]
     pruned, _ = prune_context(messages, limits)
     kept = pruned[2]["content"]
@@ -62,7 +66,7 @@ def test_mixed_text_and_image_is_not_flattened() -> None:
 def test_omitted_is_the_word() -> None:
     """A placeholder says `omitted`: nothing is ever dropped from the conversation."""
     messages = [user("start"), *round_of("ls", "x" * 3_500), said("ok"), user("next")]
-    pruned, stats = prune_context(messages, Limits(budget_tokens=500, keep_last_turns=1))
+    pruned, stats = prune_context(messages, replace(ORIGINAL, budget_tokens=500, keep_last_turns=1))
     assert pruned[2]["content"] == "[ls: result omitted]"
     assert len(pruned) == len(messages)
     assert stats["summarized"] == 1
@@ -92,14 +96,12 @@ def test_tool_overhead_counts_in_the_guard() -> None:
     assert without["pruned"] is False
     asked: list[int] = []
 
-    def rank(candidates: object) -> list[int]:
-        asked.append(len(list(candidates)))  # type: ignore[call-overload]
-        return [0]
+    def rank(candidates: Sequence[DraftResult], _end: int) -> Ranked:
+        asked.append(len(candidates))
+        return Ranked([0], Ranking.LEXICAL)
 
-    limits = Limits(budget_tokens=3_000, keep_last_turns=1, extra_fixed_tokens=2_000)
-    plan = plan_pruning(
-        Conversation(read_chat(messages)), limits, Chars3(), order=Order(rank, Ranking.LEXICAL)
-    )
+    limits = replace(ORIGINAL, budget_tokens=3_000, keep_last_turns=1, extra_fixed_tokens=2_000)
+    plan = plan_pruning(Conversation(read_chat(messages)), limits, Chars3(), order=rank)
     assert asked == [1]
     assert plan.stats.pruned
     assert plan.stats.ranking is Ranking.LEXICAL

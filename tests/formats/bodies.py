@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pinch_server.core.counting import Chars3
-from pinch_server.core.limits import Limits
+from pinch_server.core.limits import ORIGINAL, Limits
 from pinch_server.core.plan import Plan
 from pinch_server.core.planning import plan_pruning
 from pinch_server.formats.body import byte_edits, read_body
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import ByteEdit, splice
 
-TIGHT = Limits(budget_tokens=1, keep_last_turns=1, keep_last_rounds=0)
+TIGHT = replace(ORIGINAL, budget_tokens=1, keep_last_turns=1)
 """Limits under which every result before the last user turn is trimmed."""
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pinch_server.core.limits import Limits, Stability, TrimStyle
+from pinch_server.core.limits import ORIGINAL, Limits, Stability, TrimStyle
 from tests.cases.cases import Case, expectation_violations
 from tests.checker.check import apply, check, check_edits
 from tests.checker.recount import recount
@@ -23,7 +24,7 @@ def limits_of(vector: Case) -> Limits:
     said["stability"] = Stability(said["stability"])
     said["trim_style"] = TrimStyle(said["trim_style"])
     said["protected_tools"] = tuple(said.get("protected_tools", ()))
-    return Limits(**said)
+    return replace(ORIGINAL, **{"keep_last_rounds": 4, **said})
 
 
 def pruned(vector: Case) -> Pruned:

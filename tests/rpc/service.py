@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import grpc
@@ -13,7 +13,7 @@ from pinch.v1.prune_pb2_grpc import PruneServiceStub
 from pinch_server.clock import SystemClock, Uuid7Ids
 from pinch_server.core.counting import Chars3, Counter
 from pinch_server.core.decision import Decision, Outcome
-from pinch_server.core.limits import Limits
+from pinch_server.core.limits import ORIGINAL, Limits
 from pinch_server.decide import Decider, Policy
 from pinch_server.observe.metrics import Metrics
 from pinch_server.ports import Observer, Recorder
@@ -24,7 +24,7 @@ from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.server import METHODS, RunningServer, Services, start_server
 
 MIB = 1024 * 1024
-SMALL = Limits(budget_tokens=2_000, keep_last_turns=1)
+SMALL = replace(ORIGINAL, budget_tokens=2_000, keep_last_turns=1, keep_last_rounds=4)
 
 
 @dataclass

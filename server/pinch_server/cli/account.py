@@ -42,13 +42,14 @@ def table(account: Mapping[str, Any]) -> Table:
     shown = Table(show_header=False, box=None, pad_edge=False)
     shown.add_column(style="bold")
     shown.add_column()
+    trimmed = {(edit["message_index"], edit.get("block_index")) for edit in account["edits"]}
     if stats:
         before, after, saved = (stats[name] for name in ("original_tokens", "final_tokens", "tokens_saved"))
         share = f" ({saved / before:.1%})" if before else ""
         shown.add_row("tokens before", f"{before:,}")
         shown.add_row("tokens after", f"{after:,}")
         shown.add_row("tokens saved", f"{saved:,}{share}")
-        shown.add_row("results", ", ".join(f"{stats[n]} {n}" for n in ("elided", "omitted", "capped")))
+        shown.add_row("results trimmed", f"{len(trimmed)}, {stats['summarized']} of them for the first time")
         shown.add_row("budget met", "yes" if stats["budget_met"] else "no")
     if account["unchanged_reason"]:
         shown.add_row("unchanged", account["unchanged_reason"])

@@ -74,7 +74,7 @@ def _read_message(value: Any, address: Address) -> Message:
     content = value.get("content")
     if speaker is Speaker.TOOL:
         result = ToolResult(
-            call_id=_text_or_none(value.get("tool_call_id")),
+            call_id=id_or_none(value.get("tool_call_id")),
             tool=_text_or_none(value.get("name")),
             is_error=value.get("is_error") is True or value.get("status") == "error",
             parts=_result_parts(content, (*address, "content")),
@@ -199,7 +199,12 @@ def _read_calls(message: Mapping[str, Any]) -> Iterable[ToolCall]:
 
 def _call(call_id: Any, function: Mapping[str, Any]) -> ToolCall:
     arguments = arguments_text(function.get("arguments", function.get("input")))
-    return ToolCall(_text_or_none(call_id), _text_or_none(function.get("name")), arguments)
+    return ToolCall(id_or_none(call_id), _text_or_none(function.get("name")), arguments)
+
+
+def id_or_none(value: Any) -> str | None:
+    """An id, however short; None where there is none."""
+    return value if isinstance(value, str) else None
 
 
 def _text_or_none(value: Any) -> str | None:

@@ -4,7 +4,7 @@ Every wire dialect reads into these values and every edit is planned on them. A 
 the address of its place in the wire form, which only the dialect that made it understands.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -161,11 +161,15 @@ def tool_names(messages: Sequence[Message]) -> list[tuple[str, ...]]:
     for message in messages:
         if message.results:
             named.append(
-                tuple(result.tool or nearest.get(result.call_id or "", "tool") for result in message.results)
+                tuple(result.tool or _nearest_name(nearest, result.call_id) for result in message.results)
             )
         else:
             named.append(())
         for call in message.calls:
-            if call.id:
+            if call.id is not None:
                 nearest[call.id] = call.name or "tool"
     return named
+
+
+def _nearest_name(nearest: Mapping[str, str], call_id: str | None) -> str:
+    return "tool" if call_id is None else nearest.get(call_id, "tool")

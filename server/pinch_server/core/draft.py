@@ -1,14 +1,19 @@
 """A conversation being trimmed: its size so far, and each result's texts as they stand."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TypeGuard
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeGuard
 
+from pinch_server.core.checkpoint import Checkpoint, TrimmedResult
 from pinch_server.core.conversation import ImagePart, Message, Part, TextPart, ToolResult, tool_names
 from pinch_server.core.counting import Counter
+from pinch_server.core.forms import Form
 from pinch_server.core.images import is_image_note
+from pinch_server.core.limits import PLAIN_KEPT_CHARS, Limits
 from pinch_server.core.plan import Action, Edit, Reason
-from pinch_server.core.trimming import Step, elide, omit, step_of
+from pinch_server.core.trimming import Step
+
+_PLACEHOLDER_FRAME_CHARS: Final = 40
 
 
 @dataclass(slots=True)
@@ -19,8 +24,10 @@ class DraftResult:
         message: Index of its message.
         value: The result as it came.
         tool: Its tool's name, resolved.
+        originals: Its texts as they came.
         texts: Its texts as they stand now.
-        units: What those texts count (units).
+        whole_units: What its texts counted as they came (units).
+        units: What they count now (units).
         chars: The characters they came with.
         step: How far it has been trimmed.
         action: What was done last; None while nothing was.
@@ -32,7 +39,9 @@ class DraftResult:
     message: int
     value: ToolResult
     tool: str
+    originals: Sequence[str]
     texts: Sequence[str]
+    whole_units: int
     units: int
     chars: int
     step: Step = Step.WHOLE
@@ -57,7 +66,8 @@ class Draft:
         counter: The estimate in force.
         units: What each message counts (units).
         images: What each message's images cost (tokens).
-        total: What ships, fixed tokens included (tokens).
+        total: What ships of the messages included so far, fixed tokens too (tokens).
+        included: Messages that are in the total.
         results: Every tool result, in the order of the conversation.
     """
 
@@ -65,11 +75,12 @@ class Draft:
     units: list[int]
     images: list[int]
     total: int
+    included: int = 0
     results: list[DraftResult] = field(default_factory=list)
 
     @classmethod
     def of(cls, messages: Sequence[Message], counter: Counter, fixed_tokens: int) -> "Draft":
-        """The draft in which nothing is trimmed yet."""
+        """The draft in which nothing is trimmed and nothing included yet."""
         sizes = iter(counter.units(list(_counted_texts(messages))))
         units: list[int] = []
         images: list[int] = []
@@ -90,43 +101,119 @@ class Draft:
                     else:
                         size += next(sizes)
                 size += editable
-                results.append(DraftResult(index, result, tool, texts, editable, sum(map(len, texts))))
+                results.append(
+                    DraftResult(index, result, tool, texts, texts, editable, editable, sum(map(len, texts)))
+                )
             units.append(size)
             images.append(image_tokens)
-        total = fixed_tokens + sum(map(counter.tokens, units)) + sum(images)
-        return cls(counter, units, images, total, results)
+        return cls(counter, units, images, fixed_tokens, results=results)
 
     def copy(self) -> "Draft":
         """A draft to try things on."""
-        results = [
-            DraftResult(r.message, r.value, r.tool, r.texts, r.units, r.chars, r.step) for r in self.results
-        ]
-        return Draft(self.counter, list(self.units), list(self.images), self.total, results)
+        return replace(
+            self,
+            units=list(self.units),
+            images=list(self.images),
+            results=[replace(result) for result in self.results],
+        )
 
-    def cap(self, result: DraftResult, reason: Reason, event_message: int) -> bool:
+    def checkpoint(self) -> Checkpoint:
+        """What has been trimmed so far."""
+        return Checkpoint(
+            tuple(
+                TrimmedResult(
+                    index,
+                    tuple(result.texts),
+                    result.units,
+                    result.step,
+                    result.action,
+                    result.reason,
+                    result.event_message,
+                    result.is_without_images,
+                )
+                for index, result in enumerate(self.results)
+                if result.action is not None
+            )
+        )
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Takes up where a checkpoint of the same conversation left off; nothing may be trimmed yet."""
+        for done in checkpoint.trimmed:
+            result = self.results[done.index]
+            units = done.units - result.units
+            if done.is_without_images:
+                units += sum(self.counter.units([image.description for image in result.images]))
+                self.images[result.message] -= sum(image.tokens for image in result.images)
+            self.units[result.message] += units
+            result.texts, result.units, result.step = done.texts, done.units, done.step
+            result.action, result.reason, result.event_message = done.action, done.reason, done.event_message
+            result.is_without_images = done.is_without_images
+
+    def whole_total(self) -> int:
+        """What all of it would ship now, fixed tokens included (tokens)."""
+        rest = range(self.included, len(self.units))
+        return self.total + sum(self.counter.tokens(self.units[m]) + self.images[m] for m in rest)
+
+    def include(self, end: int) -> None:
+        """Takes the messages up to `end` into the total."""
+        for index in range(self.included, end):
+            self.total += self.counter.tokens(self.units[index]) + self.images[index]
+        self.included = max(self.included, end)
+
+    def cap(self, result: DraftResult, form: Form, reason: Reason, event_message: int) -> bool:
         """Elides an outsized result although it is protected."""
-        return self._trim(result, Step.ELIDED, Action.CAPPED, reason, event_message)
+        return self._trim(result, form, Step.ELIDED, Action.CAPPED, reason, event_message)
 
-    def trim(self, result: DraftResult, max_summarize_chars: int, reason: Reason, event_message: int) -> bool:
-        """Takes a result's first step: elided when long, else a placeholder; errors never become one."""
+    def take_first_step(
+        self, result: DraftResult, form: Form, max_summarize_chars: int, reason: Reason, event_message: int
+    ) -> bool:
+        """Elides a whole result when long, else puts a placeholder in its place; errors never get one."""
         if result.chars > max_summarize_chars:
-            return self._trim(result, Step.ELIDED, Action.ELIDED, reason, event_message)
-        if result.value.is_error:
+            return self._trim(result, form, Step.ELIDED, Action.ELIDED, reason, event_message)
+        if result.value.is_error or self._step_of(result, form) is not Step.WHOLE:
             return False
-        return self._trim(result, Step.OMITTED, Action.OMITTED, reason, event_message)
+        return self._trim(result, form, Step.OMITTED, Action.OMITTED, reason, event_message)
+
+    def take_second_step(self, result: DraftResult, form: Form, reason: Reason, event_message: int) -> bool:
+        """Puts a placeholder in the place of an elided result; errors never get one."""
+        if result.value.is_error or self._step_of(result, form) is not Step.ELIDED:
+            return False
+        return self._trim(result, form, Step.OMITTED, Action.OMITTED, reason, event_message)
+
+    def _step_of(self, result: DraftResult, form: Form) -> Step:
+        """How far a result is: as far as it was trimmed, or as its own shape says."""
+        if result.action is None and result.step is Step.WHOLE:
+            result.step = form.step_of(result.tool, result.originals)
+        return result.step
 
     def _trim(
-        self, result: DraftResult, step: Step, action: Action, reason: Reason, event_message: int
+        self, result: DraftResult, form: Form, step: Step, action: Action, reason: Reason, event_message: int
     ) -> bool:
-        if result.step is not Step.WHOLE or step_of(result.tool, result.texts) is not Step.WHOLE:
+        if step <= self._step_of(result, form):
             return False
-        texts = elide(result.texts) if step is Step.ELIDED else omit(result.tool, result.texts)
+        if step is Step.ELIDED:
+            texts = form.elide(result.originals)
+        else:
+            texts = form.omit(result.tool, result.originals)
         units = sum(self.counter.units(texts))
         if not self._resize(result.message, units - result.units, 0):
             return False
         result.texts, result.units, result.step = texts, units, step
         result.action, result.reason, result.event_message = action, reason, event_message
         return True
+
+    def could_remove(self, results: Sequence[DraftResult], limits: Limits, *, is_cap: bool = False) -> int:
+        """About what the deepest step of results of one message would remove (tokens), by their lengths."""
+        tokens = self.counter.tokens
+        units = images = 0
+        for result in results:
+            left = _least_chars(result, limits, is_cap=is_cap)
+            if result.chars and left < result.chars:
+                units += max(0, result.units - result.whole_units * left // result.chars)
+            if limits.omit_images and not is_cap and not result.is_without_images:
+                images += sum(image.tokens for image in result.images)
+        before = self.units[results[0].message]
+        return tokens(before) - tokens(before - units) + images
 
     def omit_images(self, result: DraftResult, reason: Reason, event_message: int) -> bool:
         """Replaces the images of a result by notes, where that makes it smaller."""
@@ -208,3 +295,12 @@ def _counted_texts(messages: Sequence[Message]) -> Iterator[str]:
             for part in result.parts:
                 if not isinstance(part, ImagePart):
                     yield part.text
+
+
+def _least_chars(result: DraftResult, limits: Limits, *, is_cap: bool) -> int:
+    """About how short the deepest step leaves a result (characters)."""
+    if is_cap or (result.chars > limits.max_summarize_chars and not limits.trim_style.has_second_step):
+        return PLAIN_KEPT_CHARS
+    if result.value.is_error:
+        return PLAIN_KEPT_CHARS if result.chars > limits.max_summarize_chars else result.chars
+    return _PLACEHOLDER_FRAME_CHARS + (limits.placeholder_chars if limits.trim_style.has_second_step else 0)

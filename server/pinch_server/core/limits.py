@@ -9,6 +9,8 @@ from typing import Final
 class Stability(StrEnum):
     """How the plan relates to the calls before this one."""
 
+    REPLAY = "replay"
+    """A pure function of the history: the same past call after call, so that prompt caches stay warm."""
     PER_CALL = "per_call"
     """Decided anew for the current turn: the original behaviour."""
 
@@ -16,8 +18,15 @@ class Stability(StrEnum):
 class TrimStyle(StrEnum):
     """The form a trimmed tool result takes."""
 
+    KEYED = "keyed"
+    """What is left out is marked, and the identifiers that may be needed next stay."""
     PLAIN = "plain"
     """Head and tail around a marker, or a placeholder: the original behaviour."""
+
+    @property
+    def has_second_step(self) -> bool:
+        """Whether an elided result may become a placeholder later."""
+        return self is TrimStyle.KEYED
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,10 @@ class Bound:
         return text if self.zero_means is None else f"{text}, or 0 ({self.zero_means})"
 
 
+TARGET_SHARE: Final = 0.5
+"""The low-water mark as a share of the budget, where no target is given: chosen by bench/economics."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a caller allows to ship, and what must stay untouched.
@@ -59,13 +72,16 @@ class Limits:
             tool definitions, 0 where there is no body.
         keep_last_rounds: Newest rounds that stay protected when the window has to contract
             (0: the window never contracts).
-        target_tokens: Where trimming stops once it has begun under replay (tokens; None: the budget).
+        target_tokens: Where trimming stops once it has begun under replay (tokens; None: half the budget).
         min_tokens_saved: Less than this to gain in all, and nothing is trimmed (tokens).
         min_gain: Under replay, less than this share of the size to gain, and no event is held.
         protected_tools: Globs of tool names whose results are never trimmed.
         relevance: Whether candidates are ranked; False gives the uniform order.
         stability: How the plan relates to the calls before this one.
         trim_style: The form a trimmed result takes.
+        placeholder_chars: How long the list of identifiers in a keyed placeholder may be (characters).
+        caps_on_arrival: Under replay, whether an outsized result is capped the first time it is seen,
+            whatever the budget: that never changes a prefix that was sent.
         omit_images: Whether old images inside tool results may become a text part when the budget needs it.
     """
 
@@ -74,16 +90,31 @@ class Limits:
     max_summarize_chars: int = 4_000
     protected_max_chars: int = 20_000
     extra_fixed_tokens: int | None = None
-    keep_last_rounds: int = 4
+    keep_last_rounds: int = 8
     target_tokens: int | None = None
     min_tokens_saved: int = 0
-    min_gain: float = 0.0
+    min_gain: float = 0.25
     protected_tools: tuple[str, ...] = ()
     relevance: bool = True
-    stability: Stability = Stability.PER_CALL
-    trim_style: TrimStyle = TrimStyle.PLAIN
+    stability: Stability = Stability.REPLAY
+    trim_style: TrimStyle = TrimStyle.KEYED
+    placeholder_chars: int = 800
+    caps_on_arrival: bool = False
     omit_images: bool = True
 
+    @property
+    def target(self) -> int:
+        """Where trimming stops under replay (tokens): never above the budget."""
+        wanted = (
+            round(self.budget_tokens * TARGET_SHARE) if self.target_tokens is None else self.target_tokens
+        )
+        return min(wanted, self.budget_tokens)
+
+
+ORIGINAL: Final = Limits(
+    keep_last_rounds=0, min_gain=0.0, stability=Stability.PER_CALL, trim_style=TrimStyle.PLAIN
+)
+"""The rules of the original module: each call by itself, head and tail, a window that never contracts."""
 
 PLAIN_KEPT_CHARS: Final = 3_000
 """Characters a plain elision keeps, head and tail together: the least a length limit may be."""
@@ -100,6 +131,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     "target_tokens": Bound(1, _MOST),
     "min_tokens_saved": Bound(0, _MOST),
     "min_gain": Bound(0, 0.99),
+    "placeholder_chars": Bound(0, 4_000),
 }
 """The bound of every numeric limit, by its name: settings, wire and command line all read it here."""
 

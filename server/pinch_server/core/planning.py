@@ -1,152 +1,96 @@
-"""The plan: which results are trimmed, in which order, until the conversation fits its budget.
+"""The plan: which results are trimmed, in which order, until the conversation fits its budget."""
 
-Stages, in order (design: "Stages, when over budget"): cap what is outsized inside the window; trim what
-stands outside it; leave out old images; then let the window contract and trim what it releases.
-"""
-
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
-
+from pinch_server.core.checkpoint import Checkpoints
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import Counter
-from pinch_server.core.draft import Draft, DraftResult
-from pinch_server.core.limits import Limits
-from pinch_server.core.plan import Action, Plan, Ranking, Reason, Stats
+from pinch_server.core.draft import Draft
+from pinch_server.core.event import Event, Order, candidates_at, uniform
+from pinch_server.core.forms import Form, FormAt, KeyedForm, PlainForm
+from pinch_server.core.hints import Hints
+from pinch_server.core.limits import Limits, Stability, TrimStyle
+from pinch_server.core.plan import Action, Plan, Ranking, Stats
+from pinch_server.core.replay import Replay
 from pinch_server.core.window import window_at
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A ranking of candidates.
-
-    Attributes:
-        rank: Given the candidates in order of appearance, their indices, least relevant first. Invalid and
-            repeated indices are ignored; candidates it leaves out are left alone.
-        ranking: What kind of ranking this is.
-        reason: Why it is not a better one; empty when nothing stood in the way.
-    """
-
-    rank: Callable[[Sequence[DraftResult]], Sequence[int]]
-    ranking: Ranking
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidates:
-    """The results open to trimming at one point, by the stage that may take them."""
-
-    outsized: list[tuple[DraftResult, Reason]]
-    outside: list[DraftResult]
-    released: list[DraftResult]
-
-
 def plan_pruning(
-    conversation: Conversation, limits: Limits, counter: Counter, *, order: Order | None = None
+    conversation: Conversation,
+    limits: Limits,
+    counter: Counter,
+    *,
+    order: Order = uniform,
+    checkpoints: Checkpoints | None = None,
 ) -> Plan:
-    """Decides what to trim, anew for this call.
+    """Decides what to trim.
 
     Args:
         conversation: The whole history.
         limits: What may ship; must be within its bounds.
         counter: The estimate that guards the budget.
-        order: How to rank candidates; None trims every candidate outside the window (uniform).
+        order: How to rank candidates; the default trims every candidate outside the window. Whatever it
+            depends on beside the messages before an event must not change while `checkpoints` lives.
+        checkpoints: Where earlier calls of the same session left off; it saves time and changes nothing.
 
     Returns:
-        The plan. Nothing changes when the conversation is within its budget.
+        The plan. Nothing changes when the conversation is within its budget and always was.
     """
     messages = conversation.messages
-    fixed = conversation.tools_tokens if limits.extra_fixed_tokens is None else limits.extra_fixed_tokens
-    preamble = counter.tokens(sum(counter.units(conversation.preamble)))
-    draft = Draft.of(messages, counter, fixed + preamble)
-    original = draft.total
+    draft = _draft(conversation, limits, counter)
+    fixed = draft.total
+    original = draft.whole_total()
     if conversation.unsupported is not None:
         return unchanged_plan(original, limits, conversation.unsupported)
-    if original <= limits.budget_tokens:
+    if original <= limits.budget_tokens and not limits.caps_on_arrival:
         return unchanged_plan(original, limits, "within_budget")
-    end = len(messages)
-    candidates = _candidates_at(conversation, draft, limits, end)
+    if limits.stability is Stability.REPLAY:
+        replay = Replay(messages, draft, limits, _form_at(conversation, draft, limits), order)
+        end = replay.run(checkpoints, f"{limits!r} {counter.method} {fixed}")
+        event, is_gain_small = replay.event, replay.is_gain_small
+    else:
+        end = len(messages)
+        draft.include(end)
+        event = _single_event(conversation, draft, limits, order, original)
+        is_gain_small = event is None
+    edits = draft.edits(end)
+    candidates = event.looked_at if event is not None else 0
+    if not edits:
+        reason = "within_budget" if original <= limits.budget_tokens else "nothing_to_trim"
+        return unchanged_plan(
+            original, limits, "gain_too_small" if is_gain_small else reason, candidates=candidates
+        )
+    return Plan(tuple(edits), _stats(draft, original, limits, candidates, event, end))
+
+
+def _single_event(
+    conversation: Conversation, draft: Draft, limits: Limits, order: Order, original: int
+) -> Event | None:
+    """The one event of a call that is decided anew; None when there is too little to gain."""
+    end = len(conversation.messages)
+    window = window_at(conversation.messages, end, limits)
+    form = _form_at(conversation, draft, limits)(end)
     if limits.min_tokens_saved > 0:
         attempt = draft.copy()
-        _hold_event(attempt, _candidates_at(conversation, attempt, limits, end), limits, None, end, target=-1)
+        Event(attempt, limits, form, uniform, end, target=-1).hold(
+            candidates_at(attempt, window, limits, end)
+        )
         if original - attempt.total < limits.min_tokens_saved:
-            return unchanged_plan(original, limits, "gain_too_small")
-    taken = _hold_event(draft, candidates, limits, order, end, target=limits.budget_tokens)
-    edits = draft.edits(end)
-    if not edits:
-        return unchanged_plan(original, limits, "nothing_to_trim", candidates=taken)
-    ranking = Ranking.UNIFORM if order is None else order.ranking
-    return Plan(tuple(edits), _stats(draft, original, limits, taken, ranking, order.reason if order else ""))
+            return None
+    event = Event(draft, limits, form, order, end, limits.budget_tokens)
+    event.hold(candidates_at(draft, window, limits, end))
+    return event
 
 
-def _candidates_at(conversation: Conversation, draft: Draft, limits: Limits, end: int) -> _Candidates:
-    window = window_at(conversation.messages, end, limits)
-    candidates = _Candidates([], [], [])
-    cap = limits.protected_max_chars
-    for result in draft.results:
-        if result.message >= end or _is_protected(result.tool, limits.protected_tools):
-            continue
-        if result.message >= window.fresh_start:
-            if cap and result.chars > cap:
-                candidates.outsized.append((result, Reason.FRESH_OUTSIZED))
-        elif result.message >= window.start:
-            if cap and result.chars > cap:
-                candidates.outsized.append((result, Reason.OUTSIZED))
-            if result.message < window.contracted_start:
-                candidates.released.append(result)
-        else:
-            candidates.outside.append(result)
-    return candidates
+def _form_at(conversation: Conversation, draft: Draft, limits: Limits) -> FormAt:
+    if limits.trim_style is TrimStyle.PLAIN:
+        plain = PlainForm()
+        return lambda _end: plain
+    hints = Hints(conversation.messages, draft)
 
+    def keyed(end: int) -> Form:
+        hints.read(end)
+        return KeyedForm(hints.weigh, limits.placeholder_chars)
 
-def _is_protected(tool: str, globs: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(tool, glob) for glob in globs)
-
-
-def _hold_event(
-    draft: Draft, candidates: _Candidates, limits: Limits, order: Order | None, end: int, *, target: int
-) -> int:
-    """Trims until the draft is at or under `target` tokens; gives the number of candidates it looked at."""
-    for result, reason in candidates.outsized:
-        draft.cap(result, reason, end)
-    looked_at = len(candidates.outside)
-    ordered = _in_order(candidates.outside, order)
-    for result in ordered:
-        if order is not None and draft.total <= target:
-            break
-        draft.trim(result, limits.max_summarize_chars, Reason.OUTSIDE_WINDOW, end)
-    if limits.omit_images:
-        _omit_images(draft, ordered, Reason.OUTSIDE_WINDOW, end, target)
-    if draft.total > target and candidates.released:
-        looked_at += len(candidates.released)
-        released = _in_order(candidates.released, order)
-        for result in released:
-            if draft.total <= target:
-                break
-            draft.trim(result, limits.max_summarize_chars, Reason.CONTRACTION, end)
-        if limits.omit_images:
-            _omit_images(draft, released, Reason.CONTRACTION, end, target)
-    return looked_at
-
-
-def _omit_images(draft: Draft, results: Sequence[DraftResult], reason: Reason, end: int, target: int) -> None:
-    for result in results:
-        if draft.total <= target:
-            return
-        draft.omit_images(result, reason, end)
-
-
-def _in_order(results: list[DraftResult], order: Order | None) -> list[DraftResult]:
-    """The candidates as they will be trimmed, as ranked or as they stand, with errors last."""
-    if order is None:
-        return sorted(results, key=lambda result: result.value.is_error)
-    seen: set[int] = set()
-    ranked: list[DraftResult] = []
-    for index in order.rank(results):
-        if 0 <= index < len(results) and index not in seen:
-            seen.add(index)
-            ranked.append(results[index])
-    return sorted(ranked, key=lambda result: result.value.is_error)
+    return keyed
 
 
 def unchanged_plan(total: int, limits: Limits, reason: str, *, candidates: int = 0) -> Plan:
@@ -168,9 +112,11 @@ def unchanged_plan(total: int, limits: Limits, reason: str, *, candidates: int =
 
 
 def _stats(
-    draft: Draft, original: int, limits: Limits, candidates: int, ranking: Ranking, ranking_reason: str
+    draft: Draft, original: int, limits: Limits, candidates: int, event: Event | None, end: int
 ) -> Stats:
-    actions = [result.action for result in draft.results if result.action is not None]
+    """The numbers; trims are counted where they are made, those of earlier calls were counted then."""
+    actions = [r.action for r in draft.results if r.action is not None and r.event_message == end]
+    ranked = event.ranked if event is not None else None
     return Stats(
         pruned=True,
         original_tokens=original,
@@ -182,13 +128,18 @@ def _stats(
         capped=actions.count(Action.CAPPED),
         candidates=candidates,
         budget_met=draft.total <= limits.budget_tokens,
-        ranking=ranking,
-        ranking_reason=ranking_reason,
+        ranking=ranked.ranking if ranked is not None else Ranking.NOT_NEEDED,
+        ranking_reason=ranked.reason if ranked is not None else "",
     )
 
 
 def measure(conversation: Conversation, limits: Limits, counter: Counter) -> int:
     """The size of a conversation as it came, fixed tokens included, without a plan for it (tokens)."""
+    return _draft(conversation, limits, counter).whole_total()
+
+
+def _draft(conversation: Conversation, limits: Limits, counter: Counter) -> Draft:
+    """The conversation with nothing trimmed, over all that ships beside its messages."""
     fixed = conversation.tools_tokens if limits.extra_fixed_tokens is None else limits.extra_fixed_tokens
     preamble = counter.tokens(sum(counter.units(conversation.preamble)))
-    return Draft.of(conversation.messages, counter, fixed + preamble).total
+    return Draft.of(conversation.messages, counter, fixed + preamble)

@@ -8,9 +8,10 @@ from pinch_server.core.chat import read_chat
 from pinch_server.core.conversation import Conversation, ImagePart
 from pinch_server.core.counting import Chars3
 from pinch_server.core.draft import DraftResult
-from pinch_server.core.limits import Limits, limit_violations
+from pinch_server.core.event import Order, Ranked, uniform
+from pinch_server.core.limits import ORIGINAL, Limits, limit_violations
 from pinch_server.core.plan import Ranking
-from pinch_server.core.planning import Order, plan_pruning
+from pinch_server.core.planning import plan_pruning
 
 
 def prune_context(
@@ -46,7 +47,7 @@ def prune_context(
     Raises:
         ValueError: A limit is out of range; the text names each.
     """
-    chosen = limits or Limits(keep_last_rounds=0)
+    chosen = limits or ORIGINAL
     overrides: dict[str, int] = {
         name: value
         for name, value in (
@@ -61,7 +62,7 @@ def prune_context(
     problems = limit_violations(chosen)
     if problems:
         raise ValueError("; ".join(map(str, problems)))
-    order = None if relevance_order is None else _order(relevance_order)
+    order = uniform if relevance_order is None else _order(relevance_order)
     plan = plan_pruning(Conversation(read_chat(messages)), chosen, Chars3(), order=order)
     stats: dict[str, int | bool] = {
         "pruned": plan.stats.pruned,
@@ -86,10 +87,10 @@ def prune_context(
 def _order(order: Sequence[object]) -> Order:
     indices = [index for index in order if isinstance(index, int)]
 
-    def rank(_candidates: Sequence[DraftResult]) -> Sequence[int]:
-        return indices
+    def rank(_candidates: Sequence[DraftResult], _end: int) -> Ranked:
+        return Ranked(indices, Ranking.COSINE)
 
-    return Order(rank, Ranking.COSINE)
+    return rank
 
 
 def _with(value: Any, address: tuple[str | int, ...], new: Any) -> Any:

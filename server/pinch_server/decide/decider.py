@@ -7,11 +7,13 @@ from typing import Final
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import Chars3, Counter
 from pinch_server.core.decision import Decision, Outcome
+from pinch_server.core.event import oldest_first, uniform
 from pinch_server.core.limits import Limits
 from pinch_server.core.plan import Edit, Plan
 from pinch_server.core.planning import measure, plan_pruning, unchanged_plan
 from pinch_server.core.turn_frame import turn_frame
 from pinch_server.decide.call import Body, Decided, Measured, PruneCall
+from pinch_server.decide.checkpoints import RecentCheckpoints
 from pinch_server.decide.reading import ReadCall, read_call
 from pinch_server.decide.row import Policy, decision_row
 from pinch_server.formats.body import Reading, byte_edits
@@ -25,7 +27,10 @@ _BYTES: Final = Chars3(error_bound=1.0)
 
 
 class Decider:
-    """Answers calls. Shared by the threads of a worker; holds no state between calls."""
+    """Answers calls. Shared by the threads of a worker.
+
+    What it keeps between calls saves time and decides nothing.
+    """
 
     def __init__(
         self,
@@ -42,6 +47,7 @@ class Decider:
         self._observer = observer
         self._clock = clock
         self._ids = ids
+        self._checkpoints = RecentCheckpoints()
 
     def decide(self, call: PruneCall) -> Decided:
         """Plans one call, and records the decision before it answers.
@@ -83,7 +89,8 @@ class Decider:
             return unchanged_plan(_BYTES.tokens(size), limits, "not_understood")
         if not self._policy.is_enabled:
             return unchanged_plan(measure(conversation, limits, self._counter), limits, "disabled")
-        plan = plan_pruning(conversation, limits, self._counter)
+        order = oldest_first if limits.relevance else uniform
+        plan = plan_pruning(conversation, limits, self._counter, order=order, checkpoints=self._checkpoints)
         return replace(plan, unchanged_reason=plan.unchanged_reason or "dry_run") if call.dry_run else plan
 
     def _write(self, plan: Plan, read: ReadCall, *, is_dry: bool) -> "_Planned":

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from pinch_server.core.chat import arguments_text, json_text, tools_tokens
+from pinch_server.core.chat import arguments_text, id_or_none, json_text, tools_tokens
 from pinch_server.core.conversation import (
     Address,
     Conversation,
@@ -79,7 +79,7 @@ def _read_blocks(speaker: Speaker, content: list[Any], address: Address) -> Mess
             images += _image(block)[0]
         elif kind == "tool_use" and speaker is Speaker.MODEL:
             call = ToolCall(
-                text_or_none(block.get("id")),
+                id_or_none(block.get("id")),
                 text_or_none(block.get("name")),
                 arguments_text(block.get("input")),
             )
@@ -97,7 +97,7 @@ def _read_blocks(speaker: Speaker, content: list[Any], address: Address) -> Mess
 
 def _read_result(block: Mapping[str, Any], index: int, address: Address) -> ToolResult:
     return ToolResult(
-        call_id=text_or_none(block.get("tool_use_id")),
+        call_id=id_or_none(block.get("tool_use_id")),
         tool=None,
         is_error=block.get("is_error") is True,
         parts=tuple(_parts(block.get("content"), (*address, "content"))),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pinch_server.core.chat import arguments_text, json_text, tools_tokens
+from pinch_server.core.chat import arguments_text, id_or_none, json_text, tools_tokens
 from pinch_server.core.conversation import (
     Address,
     Conversation,
@@ -80,7 +80,7 @@ def _read_message(value: Any, address: Address) -> Message:
             prose.append(text)
         elif isinstance(call, Mapping) and speaker is Speaker.MODEL:
             read = ToolCall(
-                text_or_none(call.get("toolUseId")),
+                id_or_none(call.get("toolUseId")),
                 text_or_none(call.get("name")),
                 arguments_text(call.get("input")),
             )
@@ -102,7 +102,7 @@ def _read_message(value: Any, address: Address) -> Message:
 
 def _read_result(result: Mapping[str, Any], index: int, address: Address) -> ToolResult:
     return ToolResult(
-        call_id=text_or_none(result.get("toolUseId")),
+        call_id=id_or_none(result.get("toolUseId")),
         tool=None,
         is_error=result.get("status") == "error",
         parts=tuple(_parts(result.get("content"), (*address, "content"))),

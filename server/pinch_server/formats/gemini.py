@@ -6,7 +6,7 @@ The API takes both spellings of its fields, `functionResponse` and `function_res
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pinch_server.core.chat import arguments_text, json_text, tools_tokens
+from pinch_server.core.chat import arguments_text, id_or_none, json_text, tools_tokens
 from pinch_server.core.conversation import (
     Address,
     Conversation,
@@ -83,7 +83,7 @@ def _read_content(value: Any, address: Address) -> Message:
                 prose.append(text)
         elif isinstance(call, Mapping) and speaker is Speaker.MODEL:
             read = ToolCall(
-                text_or_none(call.get("id")), text_or_none(call.get("name")), arguments_text(call.get("args"))
+                id_or_none(call.get("id")), text_or_none(call.get("name")), arguments_text(call.get("args"))
             )
             calls.append(read)
             fixed.extend((read.name or "", read.arguments))
@@ -113,7 +113,7 @@ def _read_result(response: Mapping[str, Any], index: int, address: Address) -> T
             parts.append(OpaquePart(json_text(part)))
     is_error = isinstance(value, Mapping) and set(value) == {"error"}
     return ToolResult(
-        text_or_none(response.get("id")), text_or_none(response.get("name")), is_error, tuple(parts), index
+        id_or_none(response.get("id")), text_or_none(response.get("name")), is_error, tuple(parts), index
     )
 
 

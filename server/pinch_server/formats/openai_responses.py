@@ -7,6 +7,7 @@ from typing import Any, Final
 from pinch_server.core.chat import (
     arguments_text,
     block_text,
+    id_or_none,
     json_text,
     part_text,
     read_image_url,
@@ -69,7 +70,7 @@ def _read_item(item: Any, address: Address) -> Message:
     if kind in ("function_call", "custom_tool_call"):
         arguments = item.get("arguments" if kind == "function_call" else "input")
         call = ToolCall(
-            text_or_none(item.get("call_id")), text_or_none(item.get("name")), arguments_text(arguments)
+            id_or_none(item.get("call_id")), text_or_none(item.get("name")), arguments_text(arguments)
         )
         return Message(Speaker.MODEL, fixed=(call.name or "", call.arguments), calls=(call,))
     if kind == "reasoning":
@@ -88,7 +89,7 @@ def _reasoning(item: Mapping[str, Any]) -> Iterator[str]:
 
 def _result(item: Mapping[str, Any], parts: tuple[Part, ...]) -> ToolResult:
     return ToolResult(
-        call_id=text_or_none(item.get("call_id")),
+        call_id=id_or_none(item.get("call_id")),
         tool=text_or_none(item.get("name")),
         is_error=item.get("is_error") is True or item.get("status") == "failed",
         parts=parts,

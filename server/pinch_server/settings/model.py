@@ -133,7 +133,7 @@ class Settings(BaseSettings):
         Told(f"{BOUNDS['target_tokens']}, or none", "none"),
     ] = Field(
         default=_STANDARD.target_tokens,
-        description="Size at which trimming stops under replay; none: the budget (tokens).",
+        description="Size at which trimming stops under replay; none: half the budget (tokens).",
     )
     min_tokens_saved: Annotated[int, _limit("min_tokens_saved")] = Field(
         default=_STANDARD.min_tokens_saved,
@@ -152,15 +152,23 @@ class Settings(BaseSettings):
     ] = Field(default=_STANDARD.protected_tools, description="Tools whose results are never trimmed.")
     stability: Stability = Field(
         default=_STANDARD.stability,
-        description="How a plan relates to the calls before it; per_call: anew each time.",
+        description="How a plan relates to earlier calls; replay: the same past each time; per_call: anew.",
     )
     trim_style: TrimStyle = Field(
         default=_STANDARD.trim_style,
-        description="Form of a trimmed result; plain: head and tail, or a placeholder.",
+        description="Form of a trimmed result; keyed: identifiers stay; plain: head and tail alone.",
     )
     counting: Literal["chars3", "o200k"] = Field(
         default="chars3",
         description="How tokens are estimated: a third of the characters, or the o200k vocabulary.",
+    )
+    placeholder_chars: Annotated[int, _limit("placeholder_chars")] = Field(
+        default=_STANDARD.placeholder_chars,
+        description="Longest list of identifiers in a keyed placeholder (characters).",
+    )
+    caps_on_arrival: bool = Field(
+        default=_STANDARD.caps_on_arrival,
+        description="Whether an outsized result is capped when first seen, within the budget too.",
     )
     omit_images: bool = Field(
         default=_STANDARD.omit_images, description="Whether old images in results may become a line of text."
@@ -215,5 +223,7 @@ def to_limits(settings: Settings) -> Limits:
         protected_tools=settings.protected_tools,
         stability=settings.stability,
         trim_style=settings.trim_style,
+        placeholder_chars=settings.placeholder_chars,
+        caps_on_arrival=settings.caps_on_arrival,
         omit_images=settings.omit_images,
     )

@@ -1,0 +1,79 @@
+"""The forms a trimmed tool result can take, behind one face: plain, the original, and keyed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pinch_server.core import keyed, trimming
+from pinch_server.core.keyed import Weigh
+from pinch_server.core.trimming import Step
+
+
+class Form(Protocol):
+    """How the texts of one result are shortened. Every function gives as many texts back as it takes."""
+
+    @property
+    def has_second_step(self) -> bool:
+        """Whether an elided result may become a placeholder later."""
+        ...
+
+    def step_of(self, tool: str, texts: Sequence[str]) -> Step:
+        """How far texts already are by their own shape."""
+        ...
+
+    def elide(self, texts: Sequence[str]) -> list[str]:
+        """The texts with their middle left out."""
+        ...
+
+    def omit(self, tool: str, texts: Sequence[str]) -> list[str]:
+        """A placeholder in their place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlainForm:
+    """Head and tail around a marker, or a bare placeholder: the original."""
+
+    has_second_step: bool = False
+
+    def step_of(self, tool: str, texts: Sequence[str]) -> Step:
+        """How far texts already are by their own shape."""
+        return trimming.step_of(tool, texts)
+
+    def elide(self, texts: Sequence[str]) -> list[str]:
+        """The texts with their middle left out."""
+        return trimming.elide(texts)
+
+    def omit(self, tool: str, texts: Sequence[str]) -> list[str]:
+        """A placeholder in their place."""
+        return trimming.omit(tool, texts)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedForm:
+    """Head, identifier pieces and tail; or a placeholder that lists identifiers.
+
+    Attributes:
+        weigh: What an identifier is worth at this event.
+        placeholder_chars: How long a placeholder's list may be (characters).
+    """
+
+    weigh: Weigh
+    placeholder_chars: int
+    has_second_step: bool = True
+
+    def step_of(self, tool: str, texts: Sequence[str]) -> Step:
+        """How far texts already are by their own shape."""
+        return keyed.step_of(tool, texts)
+
+    def elide(self, texts: Sequence[str]) -> list[str]:
+        """The texts with their middle left out."""
+        return keyed.elide(texts, self.weigh)
+
+    def omit(self, tool: str, texts: Sequence[str]) -> list[str]:
+        """A placeholder in their place."""
+        return keyed.omit(tool, texts, self.weigh, self.placeholder_chars)
+
+
+FormAt = Callable[[int], Form]
+"""The form in force at an event, by the number of messages before it."""

@@ -1,0 +1,183 @@
+"""The plan as a replay: what was trimmed at each earlier call follows from the history alone.
+
+The conversation is walked from its start, and at each point at which a call was made the rules are applied to
+what stood before it. So two calls of one session share their whole prefix except where an event falls between
+them, on any replica, with no session store.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pinch_server.core.checkpoint import Checkpoints, checkpoint_keys
+from pinch_server.core.conversation import Message, Speaker
+from pinch_server.core.draft import Draft, DraftResult
+from pinch_server.core.event import Event, Order, candidates_at, is_protected
+from pinch_server.core.forms import FormAt
+from pinch_server.core.limits import Limits
+from pinch_server.core.plan import Reason
+from pinch_server.core.trimming import Step
+from pinch_server.core.window import Window, WindowWalk
+
+
+def call_points(messages: Sequence[Message]) -> list[int]:
+    """The points at which calls were made, each as the number of messages that stood before it.
+
+    One stands before each run of model output, and one at the end; a closing run (a prefill) belongs to the
+    point before it, and the end then adds none.
+    """
+    points = [
+        index
+        for index, message in enumerate(messages)
+        if message.speaker is Speaker.MODEL and index > 0 and messages[index - 1].speaker is not Speaker.MODEL
+    ]
+    if not messages or messages[-1].speaker is not Speaker.MODEL:
+        points.append(len(messages))
+    return points or [len(messages)]
+
+
+@dataclass(slots=True)
+class Replay:
+    """A walk over the call points of one conversation.
+
+    Attributes:
+        messages: The whole history.
+        draft: Its sizes and what has been trimmed; nothing included yet.
+        limits: What may ship.
+        form_at: The form in force at an event.
+        order: How candidates are ranked.
+        event: The event of the newest point; None when none was held there.
+        is_gain_small: Whether the newest point was over budget with too little to gain.
+    """
+
+    messages: Sequence[Message]
+    draft: Draft
+    limits: Limits
+    form_at: FormAt
+    order: Order
+    event: Event | None = None
+    is_gain_small: bool = False
+    _walk: WindowWalk = field(init=False)
+    _outsized: list[DraftResult] = field(init=False)
+    _pool: "_Pool" = field(init=False)
+
+    def __post_init__(self) -> None:
+        limits = self.limits
+        self._walk = WindowWalk(limits)
+        open_results = [r for r in self.draft.results if not is_protected(r.tool, limits)]
+        cap = limits.protected_max_chars
+        self._outsized = [r for r in open_results if cap and r.chars > cap]
+        self._pool = _Pool(self.draft, limits, open_results)
+
+    def run(self, checkpoints: Checkpoints | None = None, rules: str = "") -> int:
+        """Walks all points; gives the newest one.
+
+        Args:
+            checkpoints: Where earlier calls left off; None to walk from the start.
+            rules: Everything the plan depends on beside the messages, in one text.
+        """
+        points = call_points(self.messages)
+        keys = checkpoint_keys(self.messages, points, rules) if checkpoints is not None else []
+        first = self._resume(points, keys, checkpoints) if checkpoints is not None else 0
+        for point in points[first:]:
+            self._reach(point)
+        if checkpoints is not None and first < len(points):
+            checkpoints.put(keys[-1], self.draft.checkpoint())
+        self.draft.include(len(self.messages))
+        return points[-1]
+
+    def _resume(self, points: Sequence[int], keys: Sequence[bytes], checkpoints: Checkpoints) -> int:
+        """Restores the newest known point before the last; gives the index of the point to go on from.
+
+        The last point is always walked: what is new in this call has to be told.
+        """
+        for index in range(len(points) - 2, -1, -1):
+            checkpoint = checkpoints.get(keys[index])
+            if checkpoint is not None:
+                self.draft.restore(checkpoint)
+                self._walk_to(points[index])
+                return index + 1
+        return 0
+
+    def _walk_to(self, end: int) -> None:
+        while self._walk.end < end:
+            self._walk.read(self.messages[self._walk.end])
+        self.draft.include(end)
+
+    def _reach(self, end: int) -> None:
+        self.event = None
+        self.is_gain_small = False
+        self._walk_to(end)
+        if self.limits.caps_on_arrival:
+            self._cap_fresh(self._walk.window().fresh_start, end)
+        if self.draft.total <= self.limits.budget_tokens:
+            return
+        window = self._walk.window()
+        self._pool.extend(window.contracted_start)
+        if self._gain(window, end) < self._least_gain():
+            self.is_gain_small = True
+            self._cap_fresh(window.fresh_start, end)
+            return
+        self.event = Event(self.draft, self.limits, self.form_at(end), self.order, end, self.limits.target)
+        self.event.hold(candidates_at(self.draft, window, self.limits, end))
+        self._pool.refresh()
+
+    def _least_gain(self) -> float:
+        return max(1, self.limits.min_tokens_saved, self.limits.min_gain * self.draft.total)
+
+    def _gain(self, window: Window, end: int) -> int:
+        """About what an event could remove (tokens): every open result at its deepest step."""
+        return self._pool.tokens + sum(
+            self.draft.could_remove([result], self.limits, is_cap=True)
+            for result in self._outsized_between(window.contracted_start, end)
+        )
+
+    def _outsized_between(self, start: int, end: int) -> Iterator[DraftResult]:
+        first = bisect_left(self._outsized, start, key=lambda result: result.message)
+        for result in self._outsized[first:]:
+            if result.message >= end:
+                return
+            if result.step is Step.WHOLE:
+                yield result
+
+    def _cap_fresh(self, fresh_start: int, end: int) -> None:
+        for result in self._outsized_between(fresh_start, end):
+            self.draft.cap(result, self.form_at(end), Reason.FRESH_OUTSIZED, end)
+
+
+@dataclass(slots=True)
+class _Pool:
+    """What could be removed from the results outside the contracted window, message by message.
+
+    The window only ever moves on, so each message enters once.
+    """
+
+    draft: Draft
+    limits: Limits
+    results: list[DraftResult]
+    tokens: int = 0
+    _next: int = 0
+    _by_message: dict[int, list[DraftResult]] = field(default_factory=dict)
+    _gains: dict[int, int] = field(default_factory=dict)
+
+    def extend(self, start: int) -> None:
+        """Takes in the results before `start`."""
+        added: set[int] = set()
+        while self._next < len(self.results) and self.results[self._next].message < start:
+            result = self.results[self._next]
+            self._by_message.setdefault(result.message, []).append(result)
+            added.add(result.message)
+            self._next += 1
+        for message in added:
+            self._weigh(message)
+
+    def refresh(self) -> None:
+        """Looks again at what an event may have trimmed."""
+        for message in list(self._gains):
+            self._weigh(message)
+
+    def _weigh(self, message: int) -> None:
+        gain = self.draft.could_remove(self._by_message[message], self.limits)
+        self.tokens += gain - self._gains.pop(message, 0)
+        if gain:
+            self._gains[message] = gain

@@ -1,0 +1,172 @@
+"""The plan as a replay: what was decided before is decided again, to the byte."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pinch_server.core.chat import read_chat
+from pinch_server.core.checkpoint import Checkpoint
+from pinch_server.core.conversation import Conversation
+from pinch_server.core.counting import Chars3
+from pinch_server.core.event import Order, oldest_first, uniform
+from pinch_server.core.limits import Limits, Stability, TrimStyle
+from pinch_server.core.plan import Action, Plan, Reason
+from pinch_server.core.planning import plan_pruning
+from pinch_server.core.replay import call_points
+from tests.core.builders import Chat, called, result, round_of, said, user
+from tests.core.strategies import chats, limits_of
+
+REPLAY = {"stability": Stability.REPLAY, "trim_style": TrimStyle.PLAIN}
+
+
+def planned(chat: Chat, **limits: Any) -> Plan:
+    """A replayed plan, oldest first."""
+    return plan_pruning(
+        Conversation(read_chat(chat)), Limits(**{**REPLAY, **limits}), Chars3(), order=oldest_first
+    )
+
+
+def session(rounds: int, chars: int = 6_000) -> Chat:
+    """One user turn and so many rounds; the last results are not read yet."""
+    chat = [user("go")]
+    for index in range(rounds):
+        chat += round_of(f"t{index}", f"{index % 10}" * chars)
+    return chat
+
+
+@pytest.mark.parametrize(
+    ("chat", "points"),
+    [
+        ([user("a"), *round_of("x", "1"), *round_of("y", "2")], [1, 3, 5]),
+        ([user("a"), said("b"), said("c"), user("d")], [1, 4]),
+        ([user("a"), *round_of("x", "1"), said("prefill")], [1, 3]),
+        ([said("hello"), user("a")], [2]),
+        ([], [0]),
+    ],
+)
+def test_call_points(chat: Chat, points: list[int]) -> None:
+    """A call was made before each run of model output and at the end; a prefill adds no point of its own."""
+    assert call_points(read_chat(chat)) == points
+
+
+@settings(max_examples=150)
+@given(chats(), limits_of(), st.sampled_from([uniform, oldest_first]), st.data())
+def test_containment(chat: Chat, limits: Limits, order: Order, data: st.DataObject) -> None:
+    """What an earlier call shipped stands in the later one, or its later event is told."""
+    limits = replace(limits, stability=Stability.REPLAY)
+    messages = read_chat(chat)
+    point = data.draw(st.sampled_from(call_points(messages)))
+    early = plan_pruning(Conversation(messages[:point]), limits, Chars3(), order=order)
+    late = plan_pruning(Conversation(messages), limits, Chars3(), order=order)
+    later = {(e.message, e.block, e.old.index): e for e in late.edits}
+    for edit in early.edits:
+        kept = later[edit.message, edit.block, edit.old.index]
+        if kept.event_message <= point:
+            assert (kept.new, kept.event_message) == (edit.new, edit.event_message)
+    early_places = {(e.message, e.block, e.old.index) for e in early.edits}
+    for place, edit in later.items():
+        if place not in early_places:
+            assert edit.event_message > point or edit.message >= point
+
+
+class Kept(dict[bytes, Checkpoint]):
+    """Checkpoints in a dict."""
+
+    def put(self, key: bytes, checkpoint: Checkpoint) -> None:
+        """Keeps a checkpoint."""
+        self[key] = checkpoint
+
+
+@settings(max_examples=100)
+@given(chats(), limits_of(), st.sampled_from([uniform, oldest_first]))
+def test_checkpoints_change_nothing(chat: Chat, limits: Limits, order: Order) -> None:
+    """A plan that goes on from an earlier call's checkpoint is the plan that walks from the start."""
+    limits = replace(limits, stability=Stability.REPLAY)
+    messages = read_chat(chat)
+    checkpoints = Kept()
+    for point in call_points(messages):
+        conversation = Conversation(messages[:point])
+        fresh = plan_pruning(conversation, limits, Chars3(), order=order)
+        for _ in range(2):
+            assert plan_pruning(conversation, limits, Chars3(), order=order, checkpoints=checkpoints) == fresh
+
+
+def test_same_history_same_bytes_call_after_call() -> None:
+    """Between two events every payload extends the one before it, byte for byte."""
+    chat = session(30)
+    limits = {"budget_tokens": 20_000, "target_tokens": 12_000, "min_gain": 0.1}
+    previous: dict[int, str] = {}
+    broken = 0
+    for point in call_points(read_chat(chat)):
+        edits = {e.message: e.new for e in planned(chat[:point], **limits).edits}
+        broken += any(edits.get(message) != new for message, new in previous.items()) or any(
+            message not in previous and message < point - 2 for message in edits
+        )
+        previous = edits
+    assert 1 <= broken <= 8
+
+
+def test_an_event_goes_down_to_the_target() -> None:
+    """Once over budget, trimming goes on to the low-water mark, so that the next calls need no event."""
+    plan = planned(session(14), budget_tokens=24_000, target_tokens=12_000, keep_last_rounds=4)
+    assert plan.stats.final_tokens <= 24_000
+    assert len({e.event_message for e in plan.edits}) == 1
+
+
+def test_gain_gate() -> None:
+    """An event that would free too little of the payload is not held, and the reply says so."""
+    chat = [user("u" * 90_000), *session(6, chars=5_000)[1:], user("next")]
+    held = planned(chat, budget_tokens=10_000, min_gain=0.0, keep_last_rounds=1)
+    gated = planned(chat, budget_tokens=10_000, min_gain=0.5, keep_last_rounds=1)
+    assert held.edits
+    assert (gated.edits, gated.unchanged_reason) == ((), "gain_too_small")
+
+
+def test_fresh_outsized_results_are_capped_without_an_event() -> None:
+    """Where the gate holds an event back, an outsized fresh result is capped: nobody cached it."""
+    chat = [user("u" * 90_000), called("x"), result("x", "x" * 50_000)]
+    plan = planned(chat, budget_tokens=10_000, min_gain=0.9)
+    assert [(e.action, e.reason, e.event_message) for e in plan.edits] == [
+        (Action.CAPPED, Reason.FRESH_OUTSIZED, 3)
+    ]
+
+
+def test_cap_on_arrival() -> None:
+    """With the option, an outsized result is capped when first seen, within the budget too."""
+    chat = [user("go"), called("x"), result("x", "x" * 50_000)]
+    assert planned(chat, budget_tokens=90_000).edits == ()
+    seen = planned(chat, budget_tokens=90_000, caps_on_arrival=True)
+    later = planned([*chat, said("ok"), user("next")], budget_tokens=90_000, caps_on_arrival=True)
+    assert [e.new for e in seen.edits] == [e.new for e in later.edits] != []
+    assert [e.is_new for e in later.edits] == [False]
+
+
+def test_only_new_trims_are_counted() -> None:
+    """Edits are cumulative and say which are new; the counters count the new ones only."""
+    chat = session(20)
+    limits = {"budget_tokens": 16_000, "target_tokens": 8_000}
+    plan = planned(chat, **limits)
+    again = planned([*chat, said("ok"), user("next")], **limits)
+    assert plan.stats.summarized == sum(e.is_new for e in plan.edits)
+    assert len(again.edits) >= len(plan.edits)
+    assert again.stats.summarized == sum(e.is_new for e in again.edits)
+
+
+def test_keyed_results_take_a_second_step() -> None:
+    """In the keyed style an elided result becomes a placeholder when the target is still out of reach."""
+    words = " ".join(f"src/module_{index}.py" for index in range(600))
+    chat = [user("go")]
+    for index in range(8):
+        chat += round_of(f"t{index}", words)
+    plan = planned(
+        [*chat, said("ok"), user("next")],
+        trim_style=TrimStyle.KEYED,
+        budget_tokens=6_000,
+        target_tokens=1_000,
+        keep_last_turns=1,
+    )
+    assert plan.edits[0].new.startswith("[t0: result omitted; mentioned: src/module_")
+    assert plan.edits[0].action is Action.OMITTED
