@@ -12,12 +12,14 @@ PYTEST_ARGS ?=
 # How long `make fuzz` searches (seconds).
 FUZZ_SECONDS ?= 60
 PIP_TOOLS := pip-tools==7.6.2
+GENAI_PRICES := genai-prices
 
 DEV := .venv/.stamp
 PROTO := .venv-proto/.stamp
 LOCK := .venv-lock/.stamp
 JUDGES := .venv-judges/.stamp
 FUZZ := .venv-fuzz/.stamp
+PRICES := .venv-prices/.stamp
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
 	--generate-hashes --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
@@ -26,7 +28,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet
 export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
 export PYTHONPATH := server:clients/python:.
 
-.PHONY: help demo test lint types suite judges fuzz fmt proto lock wheel clean
+.PHONY: help demo test lint types suite judges fuzz torture prices fmt proto lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +56,12 @@ judges: $(JUDGES) ## the providers' own SDKs judge what comes out
 fuzz: $(FUZZ) ## search for bodies that break a dialect (FUZZ_SECONDS=60)
 	.venv-fuzz/bin/python tests/fuzz/fuzz_bodies.py --seconds $(FUZZ_SECONDS)
 
+torture: $(DEV) ## kill the service under load, take its database and its disk away, count what is lost
+	.venv/bin/python -m bench.torture
+
+prices: $(PRICES) ## write the table of prices anew (read the difference before you commit it)
+	.venv-prices/bin/python -m bench.prices
+
 fmt: $(DEV) ## format and mend what can be mended
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
@@ -72,7 +80,7 @@ wheel: $(DEV) ## build dist/*.whl
 	.venv/bin/python -m build --no-isolation --wheel
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
+	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-prices dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
 		.import_linter_cache .coverage .coverage.* htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -95,6 +103,12 @@ $(JUDGES): requirements/judges.txt
 $(FUZZ): requirements/fuzz.txt
 	$(PYTHON) -m venv --clear .venv-fuzz
 	.venv-fuzz/bin/python $(PIP_INSTALL) --require-hashes -r requirements/fuzz.txt
+	@touch $@
+
+# Not locked: the newest prices are what a table is written anew for.
+$(PRICES): bench/prices.py
+	$(PYTHON) -m venv --clear .venv-prices
+	.venv-prices/bin/python $(PIP_INSTALL) '$(GENAI_PRICES)'
 	@touch $@
 
 $(LOCK): Makefile

@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="a request body as JSON, of any provider (default: one made from a seed)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the conversation that is made (default 1)")
+    parser.add_argument("--seed", type=int, default=2, help="of the conversation that is made (default 2)")
     parser.add_argument(
         "--tokens", type=int, default=100_000, help="its size, characters / 3 (default 100000)"
     )

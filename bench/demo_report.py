@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.demo_run import DemoRun
-from pinch import Measured, TrimAction
+from pinch import Measured, PruneStats, TrimAction
 
 _STATS = (
     "original_tokens",
@@ -31,6 +31,7 @@ _ACTIONS = {
     "omitted": "replaced by one line that says what it hides",
     "capped": "recent ones that were outsized, cut down",
 }
+_NAMES = ("route", "ranking", "stability", "trim_style", "outcome")
 _MEANINGS_FROM = 72
 """Width of a terminal, in columns, from which each figure is explained beside it."""
 
@@ -79,7 +80,8 @@ def show(console: Console, run: DemoRun, source: str, size: int, seconds: float)
         f"decisions in {run.database.partition(':')[0]}.",
         markup=False,
     )
-    _caption(console, "2. What came back: the same conversation, with old tool results shortened")
+    became = "with old tool results shortened" if run.pruned.pruned else "as it was"
+    _caption(console, f"2. What came back: the same conversation, {became}")
     console.print(_result(run, size, meanings=console.width >= _MEANINGS_FROM))
     console.print(f"Decision id: {run.pruned.decision_id}", markup=False)
     _caption(console, "3. Its row in the database (table prune_decisions; empty columns left out)")
@@ -111,12 +113,11 @@ def _result(run: DemoRun, size: int, *, meanings: bool) -> Table:
     }
     if stats is not None:
         share = stats.tokens_saved / stats.original_tokens if stats.original_tokens else 0.0
-        budget = f"the budget of {run.row.get('budget_tokens'):,} is {'' if stats.budget_met else 'not '}met"
         rows += [
             ("tokens before", f"{stats.original_tokens:,}", "estimated, tool definitions included"),
-            ("tokens after", f"{stats.final_tokens:,}", budget),
+            ("tokens after", f"{stats.final_tokens:,}", _budget(run, stats)),
             ("tokens saved", f"{stats.tokens_saved:,}", f"{share:.0%} of what was sent"),
-            ("results trimmed", f"{len(results):,}", f"{stats.summarized:,} of them for the first time"),
+            ("results trimmed", f"{len(results):,}", _decided_when(stats)),
             *(
                 (f"  {action}", f"{count:,}", _ACTIONS[action])
                 for action, count in Counter(results.values()).items()
@@ -134,6 +135,23 @@ def _result(run: DemoRun, size: int, *, meanings: bool) -> Table:
     for row in rows:
         table.add_row(*(row if meanings else row[:2]))
     return table
+
+
+def _budget(run: DemoRun, stats: PruneStats) -> str:
+    budget: int = run.row["budget_tokens"]
+    if stats.budget_met:
+        return f"the budget of {budget:,} is met"
+    over = f"{stats.final_tokens - budget:,} over the budget of {budget:,}"
+    if stats.candidates or stats.summarized or not run.pruned.pruned:
+        return over
+    # Trims of earlier calls are replayed, and this call added none.
+    return f"{over}: the next trims wait until they gain enough"
+
+
+def _decided_when(stats: PruneStats) -> str:
+    if stats.summarized:
+        return f"{stats.summarized:,} of them for the first time, the others as in earlier calls"
+    return "as decided at earlier calls of the session, whose past stays the same"
 
 
 def _true_range(measured: Measured) -> str:
@@ -155,14 +173,20 @@ def _row(run: DemoRun) -> Table:
 def _value(column: str, value: Any) -> str:
     if column == "created_at" and isinstance(value, int):
         return datetime.fromtimestamp(value / 1_000_000, UTC).isoformat(timespec="milliseconds")
-    return str(value)
+    # Names of the API are stored in capitals, the database's own in small letters.
+    return value.lower() if column in _NAMES and isinstance(value, str) else str(value)
 
 
 def _metrics(run: DemoRun) -> Table:
     table = _table("series", "before", "after")
     for line in run.metrics:
-        table.add_row(line.series, f"{line.before:,.6g}", f"{line.after:,.6g}")
+        table.add_row(_breakable(line.series), f"{line.before:,.6g}", f"{line.after:,.6g}")
     return table
+
+
+def _breakable(series: str) -> str:
+    """A series with blanks where a narrow terminal may break it; the page of metrics has none there."""
+    return series.replace("{", " {").replace('",', '", ')
 
 
 def _table(*columns: str) -> Table:

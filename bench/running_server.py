@@ -61,12 +61,16 @@ class RunningServer:
 
 
 @contextmanager
-def running_server(state: Path, *options: str) -> Iterator[RunningServer]:
+def running_server(
+    state: Path, *options: str, log: Path | None = None, module: str = "pinch_server"
+) -> Iterator[RunningServer]:
     """A server on embedded defaults, with its state in the directory `state`.
 
     Args:
         state: A directory of its own: journals and the SQLite file go there.
         options: Further options for `serve`.
+        module: What is run as `pinch`.
+        log: The file that takes its standard error; None: `server.log` in `state`.
 
     Yields:
         The server once it answers calls. Leaving the block stops it, if it has not been stopped before.
@@ -74,8 +78,8 @@ def running_server(state: Path, *options: str) -> Iterator[RunningServer]:
     Raises:
         ServerError: It ended or stayed silent before it was ready; the text quotes its last words.
     """
-    log = state / "server.log"
-    command = [sys.executable, "-m", "pinch_server", "serve", "--ready-json", "--state-dir", str(state)]
+    log = log or state / "server.log"
+    command = [sys.executable, "-m", module, "serve", "--ready-json", "--state-dir", str(state)]
     command += ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", *options]
     with log.open("wb") as stderr, _started(command, stderr.fileno()) as process:
         yield _ready(_first_line(process, log), process, log)

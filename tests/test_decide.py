@@ -36,6 +36,7 @@ class Watched:
     decisions: list[dict[str, Any]] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
     rankings: list[str] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
 
     def decided(self, **facts: Any) -> None:
         self.decisions.append(facts)
@@ -43,6 +44,9 @@ class Watched:
     def stage(self, name: str, seconds: float) -> None:
         assert seconds >= 0
         self.stages.append(name)
+
+    def prefix_matched(self, share: float) -> None:
+        self.shares.append(share)
 
     def ranked(self, outcome: str) -> None:
         self.rankings.append(outcome)

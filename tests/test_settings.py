@@ -10,6 +10,7 @@ import pytest
 
 from pinch_server.core.limits import Limits
 from pinch_server.settings import (
+    RelevanceSettings,
     Settings,
     SettingsError,
     default_state_dir,
@@ -35,14 +36,31 @@ OTHER = {
     "keep_last_rounds": ("0", 0),
     "target_tokens": ("25000", 25_000),
     "min_tokens_saved": ("7", 7),
-    "min_gain": ("0.2", 0.2),
+    "min_gain": ("0.3", 0.3),
     "protected_tools": ("memory_*, todo", ["memory_*", "todo"]),
     "counting": ("o200k", "o200k"),
     "placeholder_chars": ("120", 120),
     "caps_on_arrival": ("yes", True),
     "omit_images": ("no", False),
+    "trigger": ("economic", "economic"),
+    "ledger_share": ("0.02", 0.02),
+    "ledger_ceiling": ("0", 0.0),
+    "prefix_probe": ("off", False),
+    "cache.write_multiplier": ("2", 2.0),
+    "cache.read_multiplier": ("0.05", 0.05),
+    "cache.expected_calls": ("0", 0),
     "outcome_grace_seconds": ("0", 0),
+    "retention_days": ("0", 0),
     "session_hash_key": ("k" * 16, "********"),
+    "relevance.enabled": ("off", False),
+    "relevance.scoring": ("hybrid", "hybrid"),
+    "relevance.provider": ("openai", "openai"),
+    "relevance.base_url": ("https://u:p@host/v1", "https://u:********@host/v1"),
+    "relevance.model": ("bge-m3", "bge-m3"),
+    "relevance.api_key": ("sk-secret", "********"),
+    "relevance.timeout_seconds": ("0.2", 0.2),
+    "relevance.min_candidates": ("5", 5),
+    "relevance.cache_bytes": ("0", 0),
     "server.listen": ("unix:/run/pinch.sock", "unix:/run/pinch.sock"),
     "server.http_listen": ("[::1]:0", "[::1]:0"),
     "server.threads": ("4", 4),
@@ -55,9 +73,15 @@ OTHER = {
     "journal.fsync": ("on", True),
     "journal.max_bytes": ("1048576", 1_048_576),
     "journal.batch": ("100", 100),
+    "objective.assumed_cache_rate": ("0.9", 0.9),
+    "objective.billing_reset_day": ("31", 31),
+    "objective.prompt_rate": ("3", "3"),
+    "objective.cached_rate": ("0.30", "0.30"),
+    "objective.cache_write_rate": ("3.75", "3.75"),
     "log.level": ("error", "error"),
     "log.format": ("console", "console"),
 }
+CACHE = {"cache_write_multiplier", "cache_read_multiplier", "cache_expected_calls"}
 SINGLE_VALUED = {"stability": "replay", "trim_style": "keyed"}
 
 
@@ -102,8 +126,25 @@ def test_without_a_source_the_defaults_hold() -> None:
         "placeholder_chars": 800,
         "caps_on_arrival": False,
         "omit_images": True,
+        "trigger": "budget",
+        "ledger_share": None,
+        "ledger_ceiling": 1.5,
+        "prefix_probe": True,
         "outcome_grace_seconds": 300,
+        "retention_days": 90,
         "session_hash_key": "",
+        "cache": {"write_multiplier": 1.25, "read_multiplier": 0.1, "expected_calls": 20},
+        "relevance": {
+            "enabled": True,
+            "scoring": "auto",
+            "provider": "embedded",
+            "base_url": "",
+            "model": "nomic-embed-text",
+            "api_key": "",
+            "timeout_seconds": 10.0,
+            "min_candidates": 2,
+            "cache_bytes": 67_108_864,
+        },
         "server": {
             "listen": "127.0.0.1:50051",
             "http_listen": "127.0.0.1:9464",
@@ -114,6 +155,13 @@ def test_without_a_source_the_defaults_hold() -> None:
         },
         "store": {"database_url": "", "state_dir": "/home/pinch/.local/state/pinch", "migrate": False},
         "journal": {"fsync": False, "max_bytes": 268_435_456, "batch": 500},
+        "objective": {
+            "assumed_cache_rate": 0.0,
+            "billing_reset_day": None,
+            "prompt_rate": "",
+            "cached_rate": "",
+            "cache_write_rate": "",
+        },
         "log": {"level": "info", "format": "json"},
     }
 
@@ -339,16 +387,31 @@ def test_the_limits_carry_every_setting_of_the_same_name() -> None:
     for name in shared & OTHER.keys():
         read = getattr(limits, name)
         assert (list(read) if isinstance(read, tuple) else read) == OTHER[name][1]
-    assert Limits.__dataclass_fields__.keys() - shared == {"extra_fixed_tokens", "relevance"}
+    assert Limits.__dataclass_fields__.keys() - shared == {"extra_fixed_tokens", "relevance", *CACHE}
 
 
 def test_defaults_are_declared_once() -> None:
     """Each knob named like a limit has, without any source, just the value that the limits have."""
     settings, limits = Settings(), Limits()
-    shared = Limits.__dataclass_fields__.keys() & Settings.model_fields.keys()
-    assert Limits.__dataclass_fields__.keys() - shared == {"extra_fixed_tokens", "relevance"}
+    # The limit `relevance` is the knob relevance.enabled.
+    shared = Limits.__dataclass_fields__.keys() & Settings.model_fields.keys() - {"relevance"}
+    assert Limits.__dataclass_fields__.keys() - shared == {"extra_fixed_tokens", "relevance", *CACHE}
     for name in shared:
         assert getattr(settings, name) == getattr(limits, name), name
+
+
+def test_ranking_is_on_unless_it_is_turned_off() -> None:
+    """The limit of a call that sets none is relevance.enabled."""
+    for variable, wanted in (("true", True), ("false", False)):
+        settings = load_settings(None, {"PINCH_RELEVANCE__ENABLED": variable})
+        assert to_limits(settings).relevance is wanted
+
+
+def test_an_endpoint_is_asked_once_it_is_chosen() -> None:
+    """By default nobody is; openai starts from a local Ollama, and a base URL chooses by itself."""
+    assert RelevanceSettings().endpoint == ""
+    assert RelevanceSettings(provider="openai").endpoint == "http://localhost:11434/v1"
+    assert RelevanceSettings(base_url="http://h/v1").endpoint == "http://h/v1"
 
 
 def test_the_schema_and_the_reader_agree() -> None:
@@ -366,6 +429,7 @@ def test_the_schema_and_the_reader_agree() -> None:
         {"nope": 1},
         {"server": {"threads": 0}},
         {"log": {"level": "loud"}},
+        {"objective": {"assumed_cache_rate": 1.1}},
     ):
         assert not check.is_valid(bad), bad
 

@@ -47,3 +47,13 @@ def test_a_url_of_the_settings_comes_first(tmp_path: Path) -> None:
     """A URL that is set is the database's."""
     store = StoreSettings(state_dir=tmp_path, database_url="postgresql://db/pinch")
     assert state.database_url(Settings(store=store)) == "postgresql://db/pinch"
+
+
+def test_an_empty_key_is_made_anew(tmp_path: Path) -> None:
+    """A key file that a crash left empty is no key: one is made, and is the same for all who start then."""
+    (tmp_path / "session.key").write_bytes(b"")
+    with ThreadPoolExecutor(8) as pool:
+        keys = set(pool.map(state.session_key, [settings_in(tmp_path)] * 64))
+    assert {len(key) for key in keys} == {32}
+    assert len(keys) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["session.key"]

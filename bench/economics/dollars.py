@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bench.economics.rates import Rates
 from bench.economics.replay import Call
+from pinch_server.core.cache_model import input_dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,9 @@ def call_dollars(calls: Sequence[Call], rates: Rates, session: str, pauses: Paus
         USD for each call.
     """
     draw = random.Random(f"{pauses.seed}:{session}")
-    price = rates.input_price / 1e6
     dollars = []
     for call in calls:
         is_paused = call.follows_user and draw.random() < pauses.share
         is_cold = is_paused and pauses.minutes > rates.ttl_minutes
-        read = call.shared_tokens if call.shared_tokens >= rates.minimum_prefix and not is_cold else 0
-        write = rates.write if call.tokens >= rates.minimum_prefix else 1.0
-        dollars.append(price * (rates.read * read + write * (call.tokens - read)))
+        dollars.append(input_dollars(rates.prices, call.tokens, call.shared_tokens, is_cold=is_cold))
     return dollars

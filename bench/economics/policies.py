@@ -7,7 +7,14 @@ from typing import Final
 
 from bench.recall import orders
 from bench.recall.orders import candidates_of, trimmed
-from bench.recall.ours import ORIGINAL_UNIFORM, PER_CALL_LEXICAL, PINCH, pinch_with
+from bench.recall.ours import (
+    ORIGINAL_UNIFORM,
+    PER_CALL_LEXICAL,
+    PINCH,
+    PINCH_HYBRID,
+    PINCH_LEXICAL,
+    pinch_with,
+)
 from bench.recall.policies import Policy, policy
 from bench.recall.shapes import Json, dialect_of, message_tokens, with_result
 from pinch_server.core.limits import Stability
@@ -67,6 +74,8 @@ def _registered() -> Iterator[Policy]:
         for target in _TARGETS:
             yield policy(f"replay-{target:.0%}", pinch_with(f"stability=replay&target={target}"))
     yield policy("pinch", PINCH)
+    yield policy("pinch-lexical", PINCH_LEXICAL)
+    yield policy("pinch-hybrid", PINCH_HYBRID)
 
 
 POLICIES: Final[Mapping[str, Policy]] = {made.name: made for made in _registered()}

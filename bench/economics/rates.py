@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from pinch_server.core.cache_model import MINIMUM_PREFIX, CachePrices
+
 
 @dataclass(frozen=True, slots=True)
 class Rates:
@@ -27,7 +29,12 @@ class Rates:
     write: float
     read: float
     ttl_minutes: float
-    minimum_prefix: int = 1024
+    minimum_prefix: int = MINIMUM_PREFIX
+
+    @property
+    def prices(self) -> CachePrices:
+        """What input costs, as the product reckons."""
+        return CachePrices(self.input_price, self.write, self.read, self.minimum_prefix)
 
 
 RATES: Final[Mapping[str, Rates]] = {

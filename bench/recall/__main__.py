@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -11,9 +12,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.recall import by_signals
 from bench.recall.fan_out import progress
 from bench.recall.measure import BUDGETS, Result, measure_all
 from bench.recall.needs import POINTS, Sampled, sample
+from bench.recall.page import page
 from bench.recall.policies import POLICIES, PolicyError, find_policy
 from bench.recall.report import as_json, show
 from bench.recall.sessions import CorpusError, Session, load_sessions
@@ -31,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     began = time.perf_counter()
     try:
-        policies = [find_policy(name) for name in options.policies.split(",") + options.policy if name]
+        names = options.policies.split(",") + options.policy + (by_signals.names() if options.signals else [])
+        policies = [find_policy(name) for name in names if name]
         sessions = load_sessions(options.corpus)
         points = _sample(sessions, _QUICK_POINTS if options.quick else options.points)
         with progress("conversations", len(points)) as tick:
@@ -42,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             options.json.write_text(json.dumps(as_json(results, source, seconds), indent=2) + "\n")
         if options.plot:
             options.plot.write_text(plot(results))
+        if options.page:
+            options.page.write_text(page(results, _described(options.corpus, len(sessions)), _command(argv)))
     except (PolicyError, CorpusError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -49,6 +55,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     width = None if sys.stdout.isatty() else 110
     show(Console(highlight=False, width=width), results, source, seconds)
     return 0
+
+
+def _described(corpus: Path | None, sessions: int) -> str:
+    return f"{sessions} sessions of {corpus or 'real coding agents'}"
+
+
+def _command(argv: Sequence[str] | None) -> str:
+    return shlex.join(["python", "-m", "bench.recall", *(sys.argv[1:] if argv is None else argv)])
 
 
 def _sample(sessions: Sequence[Session], points: int) -> list[Sampled]:
@@ -102,6 +116,11 @@ def _parser() -> argparse.ArgumentParser:
         help="a pruner of your own as well: (messages, budget_tokens) -> messages; may be repeated",
     )
     parser.add_argument(
+        "--signals",
+        action="store_true",
+        help="Pinch in the order of named signals as well: all, all but one, each alone",
+    )
+    parser.add_argument(
         "--budgets", type=_shares, default=BUDGETS, metavar="S,S", help="shares of the prefix (0.25,0.5,0.75)"
     )
     parser.add_argument("--points", type=int, default=POINTS, help=f"per conversation, at most ({POINTS})")
@@ -109,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="three points of each conversation")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw recall against reduction here")
+    parser.add_argument("--page", type=Path, metavar="FILE.md", help="write the page of the docs here")
     return parser
 
 

@@ -88,12 +88,21 @@ class Result:
 
         The line starts where nothing is removed and all survives. None beyond the greatest reduction.
         """
-        curve = [(0.0, 1.0), *sorted((row.reduction, row.recall) for row in self.rows)]
-        for (left, above), (right, below) in pairwise(curve):
-            if left <= reduction <= right:
-                share = 0.0 if right == left else (reduction - left) / (right - left)
-                return above + share * (below - above)
+        return _between([(row.reduction, row.recall) for row in self.rows], reduction)
+
+    def lines_at(self, reduction: float) -> float | None:
+        """The same for quoted lines; None where no point quotes any, too."""
+        return _between([(row.reduction, row.lines) for row in self.rows if row.lines is not None], reduction)
+
+
+def _between(measured: Sequence[tuple[float, float]], reduction: float) -> float | None:
+    if not measured:
         return None
+    for (left, above), (right, below) in pairwise([(0.0, 1.0), *sorted(measured)]):
+        if left <= reduction <= right:
+            share = 0.0 if right == left else (reduction - left) / (right - left)
+            return above + share * (below - above)
+    return None
 
 
 def measure(

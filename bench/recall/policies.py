@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from bench.recall import orders
-from bench.recall.ours import ORIGINAL_UNIFORM, PINCH, pinch_with
+from bench.recall.by_signals import find_by_signals
+from bench.recall.ours import ORIGINAL_UNIFORM, PINCH, PINCH_HYBRID, PINCH_LEXICAL, pinch_with
 from bench.recall.shapes import Json
 
 
@@ -84,6 +85,8 @@ POLICIES: Final[Mapping[str, Policy]] = {
         policy("lexical", _ordered(orders.least_like_last_user)),
         policy("drop-oldest", orders.drop_oldest),
         policy("pinch", PINCH),
+        policy("pinch-lexical", PINCH_LEXICAL),
+        policy("pinch-hybrid", PINCH_HYBRID),
     )
 }
 """The pruners the yardstick knows by name. `uniform` is the original as it stands (a window of four user
@@ -94,13 +97,16 @@ def find_policy(name: str, registered: Mapping[str, Policy] = POLICIES) -> Polic
     """A registered pruner, Pinch under other limits, or the pruner that `module:function` names.
 
     `pinch?min_gain=0.1&target=0.5` is Pinch with these limits and the rest of its defaults; `target` is a
-    share of the budget.
+    share of the budget. `pinch-signals`, `pinch-no-size` and `pinch-only-size` order by named signals.
 
     Raises:
         PolicyError: There is none.
     """
     if name in registered:
         return registered[name]
+    by_signals = find_by_signals(name)
+    if by_signals is not None:
+        return policy(name, by_signals)
     if name.startswith("pinch?"):
         try:
             return policy(name, pinch_with(name.removeprefix("pinch?")))

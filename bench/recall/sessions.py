@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bench.conversations import Format, generate
 from bench.recall.shapes import Dialect, dialect_of, message_tokens
-from pinch_server.core.chat import json_text, tools_tokens
+from pinch_server.core.chat import json_text, tool_definitions
 
 DEFAULT_CORPUS: Final = Path(__file__).parents[3] / "shared" / "corpus"
 """Where the real conversations stand beside a checkout; they are read in place."""
@@ -50,7 +50,7 @@ def session_of(name: str, body: dict[str, Any]) -> Session:
     """Takes a decoded chat-completions or Anthropic body for a session."""
     messages = tuple(message for message in body["messages"] if isinstance(message, dict))
     dialect = dialect_of(messages)
-    fixed = tools_tokens(body.get("tools"), body.get("functions"))
+    fixed = sum(len(text) // 3 for text in tool_definitions(body.get("tools"), body.get("functions")))
     system = body.get("system")
     if system is not None:
         fixed += len(system if isinstance(system, str) else json_text(system)) // 3

@@ -7,10 +7,13 @@ from typing import Final
 
 from pinch_server import __version__, state
 from pinch_server.clock import SystemClock, Uuid7Ids
-from pinch_server.decide import Decider
-from pinch_server.observe.logs import log_call
+from pinch_server.decide import Decider, Ranker
+from pinch_server.embeddings.chosen import open_embedder
+from pinch_server.embeddings.errors import ModelFilesError
+from pinch_server.embeddings.provider import CachedEmbedder
+from pinch_server.observe.logs import count_dropped, log_call
 from pinch_server.observe.metrics import Metrics
-from pinch_server.policy import counter_of, policy_of
+from pinch_server.policy import counter_of, objective_of, policy_of, ranking_policy_of
 from pinch_server.rpc.admin_service import AdminService
 from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.interceptors import standard_interceptors
@@ -18,10 +21,9 @@ from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.server import METHODS, RunningServer, Services, start_server
 from pinch_server.settings import Settings
 from pinch_server.store import migrate
-from pinch_server.store.drain import Pace
-from pinch_server.store.engine import open_engine, shown, sqlite_directory
+from pinch_server.store.engine import shown, sqlite_directory
 from pinch_server.store.errors import DatabaseUnreachable
-from pinch_server.store.recorder import JournalRecorder
+from pinch_server.store.store import Store
 from pinch_server.web.http import HttpPort
 
 _LOG: Final = logging.getLogger(__name__)
@@ -52,6 +54,7 @@ class App:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._metrics = Metrics(version=__version__, methods=METHODS)
+        count_dropped(self._metrics.log_line_dropped)
         self._server: RunningServer | None = None
         self._addresses: Addresses | None = None
         self._stops = ExitStack()
@@ -85,13 +88,17 @@ class App:
             self._start(stops)
             self._stops = stops.pop_all()
 
-    def stop(self) -> None:
+    def stop(self) -> bool:
         """Stops in order: health says NOT_SERVING, calls in flight finish, the journal goes to the database.
 
         What the database does not take stays in the journal for the next start. Stopping twice is harmless.
+
+        Returns:
+            False when a thread is still at a call that it was to cut short.
         """
         stops, self._stops = self._stops, ExitStack()
         stops.close()
+        return self._server is None or self._server.is_idle
 
     def _start(self, stops: ExitStack) -> None:
         settings, clock, ids = self._settings, SystemClock(), Uuid7Ids()
@@ -101,9 +108,17 @@ class App:
         except OSError as error:
             raise StartError(f"the state directory cannot be used: {error}") from error
         http = self._start_http(stops)
-        recorder = self._start_recorder(stops)
-        decider = Decider(policy, counter_of(settings), recorder, self._metrics, clock, ids)
-        services = Services(PruneService(decider, self._metrics, clock), InsightService(), AdminService())
+        store = self._open_store(stops)
+        ranker = Ranker(clock, ranking_policy_of(settings), self._open_embedder(clock, store, stops))
+        decider = Decider(policy, counter_of(settings), store.recorder, self._metrics, clock, ids, ranker)
+        insight = InsightService(
+            store.insight,
+            objective_of(settings),
+            lambda: policy.is_enabled,
+            policy.session_key,
+            clock,
+        )
+        services = Services(PruneService(decider, self._metrics, clock), insight, AdminService())
         try:
             server = start_server(
                 settings.server.listen,
@@ -130,7 +145,16 @@ class App:
         stops.callback(http.close)
         return http
 
-    def _start_recorder(self, stops: ExitStack) -> JournalRecorder:
+    def _open_embedder(self, clock: SystemClock, store: Store, stops: ExitStack) -> CachedEmbedder | None:
+        try:
+            embedder = open_embedder(self._settings.relevance, self._metrics, clock.monotonic, store.vectors)
+        except ModelFilesError as error:
+            raise StartError(f"{error}; or set relevance.scoring to lexical") from error
+        if embedder is not None:
+            stops.callback(embedder.close)
+        return embedder
+
+    def _open_store(self, stops: ExitStack) -> Store:
         settings = self._settings
         url = state.database_url(settings)
         try:
@@ -140,18 +164,18 @@ class App:
                 # A file that cannot be opened here and now is not an outage: waiting does not mend it.
                 raise
             _LOG.warning("decisions wait in the journal, and the schema is not checked: %s", error)
-        engine = open_engine(url, durable=settings.journal.fsync)
-        stops.callback(engine.dispose)
-        recorder = JournalRecorder(
-            engine,
+        store = Store(
+            url,
             state.journal_directory(settings),
             self._metrics,
-            max_bytes=settings.journal.max_bytes,
+            journal_bytes=settings.journal.max_bytes,
             fsync=settings.journal.fsync,
-            pace=Pace(batch_rows=settings.journal.batch, grace_seconds=float(settings.outcome_grace_seconds)),
+            batch_rows=settings.journal.batch,
+            grace_seconds=settings.outcome_grace_seconds,
+            retention_days=settings.retention_days,
         )
-        stops.callback(recorder.close)
-        return recorder
+        stops.callback(store.close)
+        return store
 
     def _is_ready(self) -> bool:
         return self._server is not None and self._server.is_ready

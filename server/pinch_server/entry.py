@@ -8,11 +8,12 @@ server's command line can be loaded.
 import sys
 from importlib.util import find_spec
 
-INSTALL_COMMAND = "pip install 'pinch-grpc[server]'"
+INSTALL_COMMAND = "pip install '.[server]'"
 EXIT_USAGE = 2
 
 # One import name for each distribution of the [server] extra: tests/promises/test_imports.py compares them.
 SERVER_MODULES = (
+    "aiohttp",
     "alembic",
     "click",
     "google.rpc",
@@ -29,8 +30,10 @@ SERVER_MODULES = (
     "rich",
     "sqlalchemy",
     "structlog",
+    "tokenizers",
     "toktok",
     "uuid_utils",
+    "wordllama",
     "yaml",
 )
 
@@ -55,9 +58,11 @@ def main() -> int:
     """
     missing = missing_modules()
     if missing:
+        is_partial = len(missing) < len(SERVER_MODULES)
+        holds = "a part of the server" if is_partial else "the client only"
+        which = f" (missing: {', '.join(missing)})" if is_partial else ""
         print(
-            f"pinch: this install holds the client only; for the server: {INSTALL_COMMAND}"
-            f" (missing: {', '.join(missing)})",
+            f"pinch: this install holds {holds}; for the server, in the checkout: {INSTALL_COMMAND}{which}",
             file=sys.stderr,
         )
         return EXIT_USAGE

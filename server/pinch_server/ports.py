@@ -1,9 +1,47 @@
 """What the use case needs from the world, each as one small protocol."""
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pinch_server.core.decision import Decision, Outcome
+from pinch_server.core.embedding import Unavailable, Vectors
+from pinch_server.core.insight import DecisionFilter, Position, SavedTokens, SavingsQuery, StoredDecision
+
+WhenGone = Callable[[Callable[[], None]], bool]
+"""Registers what to do when a call ends; False when it has ended already."""
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts; shared by threads, and never raises."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether a vector is made in this process, the same bits whenever and wherever it is made."""
+        ...
+
+    def embed(
+        self, texts: Sequence[str], seconds: float, when_gone: WhenGone | None = None
+    ) -> Vectors | Unavailable:
+        """Embeds texts, in one round trip at most; a blank one gets a zero row.
+
+        Args:
+            texts: Any texts, excerpts already.
+            seconds: Time for it (seconds).
+            when_gone: Registers a callback for the end of the call that this is for.
+        """
+        ...
+
+    def recall(self, texts: Sequence[str]) -> tuple[NDArray[np.float32] | None, ...]:
+        """The vectors that are known already, None for the others; makes no round trip."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of what it holds."""
+        ...
 
 
 class Recorder(Protocol):
@@ -19,6 +57,35 @@ class Recorder(Protocol):
 
     def close(self) -> None:
         """Moves what is kept to where it is read, and stops."""
+        ...
+
+
+class InsightUnavailableError(Exception):
+    """Stored decisions cannot be read now; the call may be made again.
+
+    Args:
+        kind: What failed, by its type.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"stored decisions cannot be read now ({kind}); try again later")
+
+
+class Insight(Protocol):
+    """Answers questions about stored decisions; each method may raise `InsightUnavailableError`."""
+
+    def savings(self, query: SavingsQuery) -> SavedTokens:
+        """Adds up what the calls of a window saved."""
+        ...
+
+    def decision(self, decision_id: str) -> StoredDecision | None:
+        """The decision of that id; None when it is not stored (yet)."""
+        ...
+
+    def page(
+        self, chosen: DecisionFilter, size: int, after: Position | None = None
+    ) -> tuple[StoredDecision, ...]:
+        """At most `size` decisions, newest first, those after a position when one is given."""
         ...
 
 
@@ -70,6 +137,10 @@ class Observer(Protocol):
             capped: Protected results that were capped.
             budget_met: Whether what ships is within the budget.
         """
+        ...
+
+    def prefix_matched(self, share: float) -> None:
+        """Notes how much of a session's previous payload the next one repeated (0 to 1)."""
         ...
 
     def ranked(self, outcome: str) -> None:

@@ -1,7 +1,10 @@
 """What is in the state directory: the SQLite file, the journal, and the key session ids are hashed with."""
 
+import fcntl
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -46,13 +49,17 @@ def session_key(settings: Settings) -> bytes:
         return settings.session_hash_key.encode()
     file = settings.store.state_dir / _KEY
     try:
-        return file.read_bytes()
+        found = file.read_bytes()
     except FileNotFoundError:
-        _make_key(file)
+        found = b""
+    if found:
+        return found
+    # A crash can leave a file without its contents, and whoever knows that a key is empty knows the hashes.
+    _make_key(file, replace=file.exists())
     return file.read_bytes()
 
 
-def _make_key(file: Path) -> None:
+def _make_key(file: Path, *, replace: bool) -> None:
     whole = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
     descriptor = os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -60,9 +67,25 @@ def _make_key(file: Path) -> None:
             out.write(secrets.token_bytes(_KEY_BYTES))
             out.flush()
             os.fsync(out.fileno())
+        if replace:
+            with _locked(file.parent):
+                if file.stat().st_size == 0:
+                    whole.replace(file)
+            return
         # A link appears whole or not at all, and leaves a key that another worker made where it is.
         os.link(whole, file)
     except FileExistsError:
         return
     finally:
-        whole.unlink()
+        whole.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Holds the lock on a directory, so that of several workers only one replaces what is empty."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

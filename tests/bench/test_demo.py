@@ -23,6 +23,7 @@ from pinch import Measured, Pruned, PruneStats
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"
+DECISION = "0190a0b0-0000-7000-8000-000000000001"
 
 
 def demo(*options: str) -> subprocess.CompletedProcess[str]:
@@ -139,27 +140,29 @@ def test_a_server_that_cannot_start_tells_why(tmp_path: Path) -> None:
         pytest.fail("the server started")
 
 
-@pytest.mark.parametrize("width", [20, 40, 80, 200])
-def test_any_width(width: int) -> None:
-    """At any width no line is longer than the terminal; figures stay whole where they fit."""
+def one_run(stats: PruneStats, *, is_pruned: bool = True, width: int = 80) -> str:
+    """What is printed of a run with these numbers."""
     body = generate_bytes(1, tokens=3_000)
-    decision = "0190a0b0-0000-7000-8000-000000000001"
-    stats = PruneStats(
-        pruned=True, original_tokens=91_234, final_tokens=41_002, tokens_saved=50_232, elided=7
-    )
     measured = Measured(tokens=41_002, method="chars3", error_bound=0.5)
     seen = DemoRun(
         grpc="127.0.0.1:1",
         database="sqlite:///x",
         pruned=Pruned(
-            body=body, pruned=True, reason=None, stats=stats, measured=measured, decision_id=decision
+            body=body,
+            pruned=is_pruned,
+            reason=None if is_pruned else "nothing_to_trim",
+            stats=stats,
+            measured=measured,
+            decision_id=DECISION,
         ),
         call_seconds=0.0123,
         row={
-            "decision_id": decision,
+            "decision_id": DECISION,
             "created_at": 1_760_000_000_000_000,
+            "route": "ROUTED",
             "model": None,
             "budget_tokens": 50_000,
+            "outcome": "pending",
         },
         row_seconds=0.05,
         metrics=[
@@ -171,7 +174,36 @@ def test_any_width(width: int) -> None:
     )
     out = io.StringIO()
     show(Console(file=out, width=width, highlight=False), seen, "made from seed 1", len(body), 2.0)
-    lines = out.getvalue().splitlines()
-    assert max(map(len, lines)) <= width
-    assert all(figure in out.getvalue() for figure in ("91,234", "41,002", "50,232")) or width < 40
-    assert decision in out.getvalue() or width < 80
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_any_width(width: int) -> None:
+    """At any width no line is longer than the terminal; figures stay whole where they fit."""
+    shown = one_run(
+        PruneStats(pruned=True, original_tokens=91_234, final_tokens=41_002, tokens_saved=50_232, elided=7),
+        width=width,
+    )
+    assert max(map(len, shown.splitlines())) <= width
+    assert all(figure in shown for figure in ("91,234", "41,002", "50,232")) or width < 40
+    assert DECISION in shown or width < 80
+
+
+def test_the_words_fit_what_happened() -> None:
+    """An unchanged conversation is not called shortened, and a missed budget is explained."""
+    missed = PruneStats(pruned=True, original_tokens=91_234, final_tokens=60_602, tokens_saved=30_632)
+    shortened = " ".join(one_run(missed).split())
+    assert "with old tool results shortened" in shortened
+    assert "10,602 over the budget of 50,000: the next trims wait until they gain enough" in shortened
+    unchanged = one_run(PruneStats(original_tokens=91_234, final_tokens=91_234), is_pruned=False)
+    assert "the same conversation, as it was" in unchanged
+    assert "shortened" not in unchanged
+
+
+def test_names_of_series_break_at_their_labels() -> None:
+    """In a narrow terminal a series is broken between labels, and names are in one case."""
+    shown = one_run(PruneStats(), width=72)
+    assert "grpc_server_handled_total" in shown
+    assert 'grpc_service="pinch.v1.PruneService"}' in shown
+    assert "routed" in shown
+    assert "ROUTED" not in shown

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -21,6 +22,8 @@ from bench.recall.sessions import Session
 from bench.recall.shapes import call_points
 
 ROOT = Path(__file__).parents[2]
+# Some prices follow the hour of the day; the yardstick takes the lowest.
+PRICED_AT = datetime(2026, 11, 30, tzinfo=UTC)
 TEN = Rates("ten", "none", 10.0, write=1.25, read=0.1, ttl_minutes=5)
 
 Json = dict[str, Any]
@@ -137,7 +140,8 @@ def test_prices() -> None:
     """The prices are those of genai-prices."""
     prices = pytest.importorskip("genai_prices", reason="genai-prices is not installed")
     for rates in RATES.values():
-        found = prices.calc_price(prices.Usage(input_tokens=1), model_ref=rates.model).model_price
+        usage = prices.Usage(input_tokens=1)
+        found = prices.calc_price(usage, model_ref=rates.model, genai_request_timestamp=PRICED_AT).model_price
         base = _first_tier(found.input_mtok)
         assert float(base) == pytest.approx(rates.input_price)
         assert float(_first_tier(found.cache_read_mtok)) == pytest.approx(rates.read * rates.input_price)

@@ -1,7 +1,10 @@
 """`pinch migrate` on SQLite."""
 
 import sqlite3
+import sys
 from pathlib import Path
+
+import pytest
 
 from pinch_server.store import migrate
 from tests.cli.commands import invoke
@@ -20,7 +23,7 @@ def test_up_current_check_down(tmp_path: Path) -> None:
     assert invoke("migrate", "check", *at).exit_code == 0
     assert "Nothing to do" in invoke("migrate", "up", *at).stderr
 
-    down = invoke("migrate", "down", "base", *at)
+    down = invoke("migrate", "down", "base", "--yes", *at)
     assert (down.exit_code, down.stdout) == (0, "")
     assert invoke("migrate", "current", *at).stdout == "none\n"
 
@@ -29,7 +32,63 @@ def test_one_step_down(tmp_path: Path) -> None:
     """`down -1` is a revision, not an option."""
     at = ("--state-dir", str(tmp_path))
     invoke("migrate", "up", *at)
-    assert invoke("migrate", "down", "-1", *at).exit_code == 0
+    assert invoke("migrate", "down", "-1", "--yes", *at).exit_code == 0
+
+
+def test_what_is_stored_goes_only_when_that_is_said(tmp_path: Path) -> None:
+    """Without --yes, a way down that loses tables tells their rows, ends with 2 and changes nothing."""
+    at = ("--state-dir", str(tmp_path))
+    invoke("migrate", "up", *at)
+    with sqlite3.connect(tmp_path / "pinch.sqlite3") as database:
+        database.execute(
+            "INSERT INTO waiting_outcomes (decision_id, waiting_since, outcome, reported_at)"
+            " VALUES ('a', 1, 'ok', 1)"
+        )
+    database.close()
+    refused = invoke("migrate", "down", "base", *at)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    for words in ("waiting_outcomes (1 row)", "prune_decisions (0 rows)", "nothing has changed", "--yes"):
+        assert words in refused.stderr
+    assert "alembic" not in refused.stderr
+    assert invoke("migrate", "current", *at).stdout == f"{migrate.head()}\n"
+    with sqlite3.connect(tmp_path / "pinch.sqlite3") as database:
+        assert database.execute("SELECT count(*) FROM waiting_outcomes").fetchone() == (1,)
+    database.close()
+
+
+def test_columns_are_not_lost_in_silence(tmp_path: Path) -> None:
+    """A step down that takes columns from a table that stays names them."""
+    at = ("--state-dir", str(tmp_path))
+    invoke("migrate", "up", "0002", *at)
+    refused = invoke("migrate", "down", "0001", *at)
+    assert refused.exit_code == 2
+    assert "the column prune_decisions.sent_before_tokens" in refused.stderr
+
+
+def test_every_word_names_the_database(tmp_path: Path) -> None:
+    """A mistyped directory is seen at once: standard error has the file's path, and whether it is there."""
+    at = ("--state-dir", str(tmp_path))
+    missing = invoke("migrate", "current", *at)
+    assert (missing.exit_code, missing.stdout) == (0, "none\n")
+    assert f"{tmp_path}/pinch.sqlite3: there is no such file" in missing.stderr
+    for command in ("up", "up", "current", "check"):
+        assert f"{tmp_path}/pinch.sqlite3" in invoke("migrate", command, *at).stderr
+
+
+def test_a_driver_that_is_not_installed_is_told_with_the_line_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without psycopg, `migrate` and `serve` end with status 2 and the same words."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    at = ("--state-dir", str(tmp_path), "--database-url", "postgresql://pinch@localhost/pinch")
+    free = ("--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
+    words = []
+    for arguments in (("migrate", "up"), ("migrate", "current"), ("serve", *free)):
+        result = invoke(*arguments, *at)
+        assert (result.exit_code, result.stdout) == (2, "")
+        words.append(result.stderr)
+    assert "pip install '.[server,postgres]'" in words[0]
+    assert len(set(words)) == 1
 
 
 def test_sql_is_printed_and_nothing_is_done(tmp_path: Path) -> None:
@@ -37,10 +96,21 @@ def test_sql_is_printed_and_nothing_is_done(tmp_path: Path) -> None:
     result = invoke("migrate", "sql", "--state-dir", str(tmp_path))
     assert result.exit_code == 0
     assert list(tmp_path.glob("*.sqlite3")) == []
+    assert result.stdout.startswith("-- For SQLite;")
     with sqlite3.connect(":memory:") as memory:
         memory.executescript(result.stdout)
         assert memory.execute("SELECT count(*) FROM prune_decisions").fetchone() == (0,)
     memory.close()
+
+
+def test_sql_is_for_the_database_of_the_url() -> None:
+    """The kind of database stands at the head of the SQL, and the types are its own."""
+    heads = {}
+    for url in ("sqlite:////var/lib/pinch.db", "postgresql://pinch@db/pinch"):
+        result = invoke("migrate", "sql", "--database-url", url)
+        assert result.exit_code == 0
+        heads[result.stdout.partition(";")[0]] = "BYTEA" in result.stdout
+    assert heads == {"-- For SQLite": False, "-- For PostgreSQL": True}
 
 
 def test_an_unknown_revision_is_named(tmp_path: Path) -> None:

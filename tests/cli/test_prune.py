@@ -11,6 +11,7 @@ import pytest
 
 from pinch import Edit, Measured, PruneStats
 from pinch.edits import apply_byte_edits
+from pinch_server.cli.limits import NAMES
 from pinch_server.formats.registry import DIALECTS
 from tests.cli.commands import invoke, run
 from tests.rpc.conversations import body, messages
@@ -75,12 +76,51 @@ def test_the_account_has_the_field_names_of_the_api(file: Path, tmp_path: Path) 
     assert first["block_index"] is None
 
 
-def test_standard_error_has_a_table(file: Path) -> None:
-    """People read the sizes, whether the budget is met, and the decision's id."""
+def test_standard_error_has_the_account(file: Path) -> None:
+    """People read the sizes and whether the budget is met, on lines that end in no blanks."""
     result = invoke("prune", str(file), *SMALL)
-    for text in ("tokens before", "tokens after", "tokens saved", "budget met", "measured", "decision"):
+    for text in ("tokens before", "tokens after", "tokens saved", "budget           2,000: met", "measured"):
         assert text in result.stderr
     assert "line 0" not in result.stderr
+    assert all(line == line.rstrip() for line in result.stderr.splitlines())
+
+
+def test_an_id_that_leads_nowhere_is_not_shown(file: Path, tmp_path: Path) -> None:
+    """Without a service nothing keeps the decision: people see no id of it; programs still get the field."""
+    stats = tmp_path / "stats.json"
+    result = invoke("prune", str(file), *SMALL, "--stats", str(stats))
+    assert "decision" not in result.stderr
+    assert told(stats)["decision_id"] not in result.stderr
+
+
+def test_a_missed_budget_is_explained(file: Path) -> None:
+    """A budget that cannot be met is told with what is over it, and with what is left."""
+    result = invoke("prune", str(file), "--limit", "budget_tokens=10", "--limit", "keep_last_turns=1")
+    assert result.exit_code == 0
+    (line,) = (line for line in result.stderr.splitlines() if line.startswith("budget "))
+    after = next(line for line in result.stderr.splitlines() if line.startswith("tokens after")).split()[-1]
+    over = int(after.replace(",", "")) - 10
+    assert line == f"budget           10: not met, {over:,} over"
+    assert "what is left is text, calls and protected results" in result.stderr
+
+
+def test_a_limit_given_as_an_option_is_led_to_limit(file: Path) -> None:
+    """--budget 3 and --keep-last-turns=2 are answered with how such a limit is given."""
+    for wrong, right in {
+        ("--budget", "3"): "--limit budget_tokens=3?",
+        ("--keep-last-turns=2",): "--limit keep_last_turns=2?",
+    }.items():
+        result = invoke("prune", str(file), *wrong)
+        assert (result.exit_code, result.stdout_bytes) == (2, b"")
+        assert right in result.stderr
+    assert "--limit" not in invoke("prune", str(file), "--zzz").stderr
+
+
+def test_help_tells_every_limit_with_its_default_and_meaning() -> None:
+    """`prune --help` has a line for each limit."""
+    shown = invoke("prune", "--help").stdout
+    assert "budget_tokens=50000 " in shown
+    assert all(f"  {name}=" in shown for name in NAMES)
 
 
 @pytest.mark.parametrize("options", [["--json"], ["--stats", "-"]])
@@ -104,7 +144,7 @@ def test_a_body_within_its_budget_comes_out_as_it_went_in(file: Path, tmp_path: 
     result = invoke("prune", str(file), "--stats", str(stats))
     assert (result.exit_code, result.stdout_bytes) == (0, body())
     assert told(stats)["unchanged_reason"] == "within_budget"
-    assert "within_budget" in result.stderr
+    assert "it is within its budget" in result.stderr
 
 
 def test_a_dry_run_counts_and_changes_nothing(file: Path, tmp_path: Path) -> None:
@@ -178,11 +218,11 @@ def test_every_dialect_has_a_name(name: str) -> None:
 
 
 BAD = {
-    "not JSON": (b"nope", [], "body.json: is not JSON"),
-    "not UTF-8": (b'{"messages": "\xff"}', [], "body.json: is not"),
-    "no object": (b"[]", [], "body.json: is a list"),
-    "no messages": (b'{"model": "m"}', ["--format", "openai-chat"], "body.json.messages: is missing"),
-    "no list": (b'{"messages": 3}', ["--format", "openai-chat"], "body.json.messages: is a number"),
+    "not JSON": (b"nope", [], "<stdin>: is not JSON"),
+    "not UTF-8": (b'{"messages": "\xff"}', [], "<stdin>: is not"),
+    "no object": (b"[]", [], "<stdin>: is a list"),
+    "no messages": (b'{"model": "m"}', ["--format", "openai-chat"], "<stdin>: messages: is missing"),
+    "no list": (b'{"messages": 3}', ["--format", "openai-chat"], "<stdin>: messages: is a number"),
     "below 3000": (body(), ["--limit", "max_summarize_chars=2999"], "limits.max_summarize_chars: 2999"),
     "negative": (body(), ["--limit", "keep_last_rounds=-1"], "limits.keep_last_rounds: -1"),
     "zero": (body(), ["--limit", "budget_tokens=0"], "limits.budget_tokens: 0 is out of range"),
@@ -212,7 +252,7 @@ def test_every_violation_comes_at_once() -> None:
         "limits.min_gain",
         "limits.budget_tokens",
         "limits.protected_max_chars",
-        "body.json.messages",
+        "<stdin>",
     ]
 
 
@@ -221,12 +261,12 @@ def test_a_body_over_the_message_limit_is_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PINCH_SERVER__MAX_MESSAGE_BYTES", "2048")
     result = invoke("prune", str(file))
     assert (result.exit_code, result.stdout_bytes) == (2, b"")
-    assert result.stderr == "body.json: is longer than 2048 bytes, the most a message may have\n"
+    assert result.stderr == f"{file}: is longer than 2048 bytes, the most a message may have\n"
     with_a_limit = invoke("prune", str(file), "--limit", "budget_tokens=0", "--limit", "min_gain=much")
     assert [line.partition(":")[0] for line in with_a_limit.stderr.splitlines()] == [
         "limits.min_gain",
         "limits.budget_tokens",
-        "body.json",
+        str(file),
     ]
 
 
@@ -251,7 +291,7 @@ def test_what_the_pruner_cannot_understand_comes_out_as_it_went_in() -> None:
     deep = b'{"messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     result = invoke("prune", "--format", "openai-chat", stdin=deep)
     assert (result.exit_code, result.stdout_bytes) == (0, deep)
-    assert "not_understood" in result.stderr
+    assert "it was not understood as a conversation" in result.stderr
 
 
 def test_the_sample_has_something_to_trim() -> None:

@@ -29,8 +29,8 @@ def test_one_that_fails_does_not_stop_the_others(names: list[str], tmp_path: Pat
     alone = invoke("prune", names[0], *SMALL).stdout_bytes
     assert (out / "one.json").read_bytes() == (out / "three.json").read_bytes() == alone
     assert "1 of 3 files failed" in result.stderr
-    assert f"{names[1]}: body.json: is not JSON" in result.stderr
-    assert "Pruning" in result.stderr
+    assert f"\n{names[1]}: is not JSON" in result.stderr
+    assert "Pruning" not in result.stderr, "the progress bar is for terminals"
 
     told = json.loads(stats.read_bytes())
     assert [one["file"] for one in told] == names
@@ -47,8 +47,33 @@ def test_wrong_options_stop_it_before_anything_is_written(names: list[str], tmp_
     first, second, third = result.stderr.splitlines()
     assert first.startswith("limits.min_gain: ")
     assert second.startswith("limits.budget_tokens: ")
-    assert third.startswith(f"{names[1]}: body.json: is not JSON")
+    assert third.startswith(f"{names[1]}: is not JSON")
     assert not out.exists()
+
+
+def test_a_file_that_cannot_be_read_is_named_once(names: list[str], tmp_path: Path) -> None:
+    """A missing file's line begins with its name, which does not stand there twice."""
+    missing = str(tmp_path / "missing.json")
+    result = invoke("prune", names[0], missing, "--out-dir", str(tmp_path / "out"))
+    assert result.exit_code == 1
+    assert f"\n{missing}: cannot be read: " in result.stderr
+    assert result.stderr.count(missing) == 1
+
+
+def test_the_table_fits_80_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the names, no line is longer than the terminal, and the sizes stay whole."""
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [str(tmp_path / f"{'a-long-name-' * 8}{number}.json") for number in range(2)]
+    for name in names:
+        Path(name).write_bytes(body())
+    result = invoke("prune", *names, "--out-dir", str(tmp_path / "out"))
+    assert result.exit_code == 0
+    lines = result.stderr.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line == line.rstrip() for line in lines)
+    assert str(tmp_path) not in result.stderr
+    for words in ("before", "after", "saved", "budget", "it is within its budget"):
+        assert words in " ".join(result.stderr.split())
 
 
 def test_good_files_end_with_status_0(names: list[str], tmp_path: Path) -> None:

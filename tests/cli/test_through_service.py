@@ -81,7 +81,7 @@ def test_a_body_over_the_servers_message_limit_is_refused(tmp_path: Path) -> Non
     ) as small:
         result = invoke("prune", "--server", small.grpc, stdin=body())
     assert (result.exit_code, result.stdout_bytes) == (2, b"")
-    assert result.stderr == "body.json: is longer than 4096 bytes, the most a message may have\n"
+    assert result.stderr == "<stdin>: is longer than 4096 bytes, the most a message may have\n"
 
 
 def test_what_no_request_holds_is_told_with_the_rest(service: RunningServer) -> None:
@@ -92,7 +92,7 @@ def test_what_no_request_holds_is_told_with_the_rest(service: RunningServer) -> 
     assert [line.partition(":")[0] for line in result.stderr.splitlines()] == [
         "limits.omit_images",
         "limits.budget_tokens",
-        "body.json",
+        "<stdin>",
     ]
 
 
@@ -107,14 +107,19 @@ def test_nobody_there_is_a_failure() -> None:
     """A service that does not answer ends with status 1, not with an unpruned body."""
     result = invoke("prune", "--server", NOBODY, stdin=body())
     assert (result.exit_code, result.stdout_bytes) == (1, b"")
-    assert "UNAVAILABLE" in result.stderr
+    assert result.stderr == f"nobody answers at {NOBODY}: connection refused; is pinch serve running?\n"
 
 
-def test_an_address_that_is_none_is_refused() -> None:
-    """An address the client cannot use ends with status 2 and the option's name."""
-    result = invoke("prune", "--server", ",", stdin=body())
-    assert result.exit_code == 2
+@pytest.mark.parametrize(
+    "address", [",", "http://127.0.0.1:50051", "localhost", "::1", "a:0", "a:b", "unix:", ""]
+)
+@pytest.mark.parametrize("command", [["prune"], ["healthcheck"]])
+def test_an_address_that_is_none_is_refused(command: list[str], address: str) -> None:
+    """What is neither HOST:PORT nor unix:PATH ends with status 2 and the forms, before anything is asked."""
+    result = invoke(*command, "--server", address, stdin=body())
+    assert (result.exit_code, result.stdout_bytes) == (2, b"")
     assert "--server" in result.stderr
+    assert "HOST:PORT" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize("format", list(Format))
@@ -138,7 +143,23 @@ def test_healthcheck_where_nobody_answers() -> None:
     """Nobody at the address gives status 1 and says so."""
     result = invoke("healthcheck", "--server", NOBODY)
     assert result.exit_code == 1
-    assert "UNAVAILABLE" in result.stderr
+    assert result.stderr == f"nobody answers at {NOBODY}: connection refused; is pinch serve running?\n"
+
+
+def test_a_socket_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """A unix socket that nobody made is told as a file that is not there."""
+    result = invoke("healthcheck", "--server", f"unix:{tmp_path}/none.sock")
+    assert result.exit_code == 1
+    assert "no such file or directory; is pinch serve running?" in result.stderr
+
+
+def test_a_decision_that_is_kept_is_named(service: RunningServer) -> None:
+    """Through a service, people see the id under which the decision is stored."""
+    result = invoke("prune", "--server", service.grpc, *SMALL, stdin=body())
+    assert "\ndecision         " in result.stderr
+    assert "budget           2,000: met" in result.stderr
+    unknown = invoke("prune", "--server", service.grpc, stdin=body())
+    assert "\nbudget           met\n" in unknown.stderr
 
 
 def _config(folder: Path, text: str) -> Path:

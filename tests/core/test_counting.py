@@ -27,7 +27,15 @@ def test_long_texts_are_sampled_within_the_bound(text: str) -> None:
     """Pieces and samples of a long text stay within the error bound that the reply names."""
     counter = O200k()
     exact = toktok.batch_count([text], "o200k_base", 1)[0]
-    assert abs(counter.units([text])[0] - exact) <= counter.error_bound * exact
+    assert abs(counter.units([text])[0] - exact) <= counter.error_bound([text]) * exact
+
+
+def test_the_bound_tells_what_was_sampled() -> None:
+    """A text made to mislead the samples is within the bound that its sampling widens."""
+    text = ("\U0001f1e9x9Qz" * 2_048 + " " * 8_192) * 6
+    exact = toktok.batch_count([text], "o200k_base", 1)[0]
+    assert O200k().error_bound(["short"]) == pytest.approx(0.05)
+    assert abs(O200k().units([text])[0] - exact) <= O200k().error_bound([text]) * exact
 
 
 def test_lone_surrogates_and_special_tokens_are_text() -> None:

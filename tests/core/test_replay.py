@@ -12,7 +12,8 @@ from pinch_server.core.checkpoint import Checkpoint
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import Chars3
 from pinch_server.core.event import Order, oldest_first, uniform
-from pinch_server.core.limits import Limits, Stability, TrimStyle
+from pinch_server.core.history import plan_history
+from pinch_server.core.limits import Limits, Stability, Trigger, TrimStyle
 from pinch_server.core.plan import Action, Plan, Reason
 from pinch_server.core.planning import plan_pruning
 from pinch_server.core.replay import call_points
@@ -142,6 +143,86 @@ def test_cap_on_arrival() -> None:
     later = planned([*chat, said("ok"), user("next")], budget_tokens=90_000, caps_on_arrival=True)
     assert [e.new for e in seen.edits] == [e.new for e in later.edits] != []
     assert [e.is_new for e in later.edits] == [False]
+
+
+def excess(chat: Chat, limits: dict[str, Any]) -> list[float]:
+    """How much dearer the calls so far are than untrimmed ones, at each call of a session."""
+    chosen = Limits(**{**REPLAY, **limits})
+    read = Conversation(read_chat(chat))
+    kept = sent = 0.0
+    shares: list[float] = []
+    before = 0
+    for plan in plan_history(read, chosen, Chars3(), order=oldest_first):
+        write, cached = chosen.cache_write_multiplier, chosen.cache_read_multiplier
+        kept += cached * plan.shared_tokens + write * (plan.final_tokens - plan.shared_tokens)
+        sent += cached * before + write * (plan.whole_tokens - before)
+        before = plan.whole_tokens
+        shares.append(kept / sent - 1 if sent else 0.0)
+    return shares
+
+
+TIGHT: dict[str, Any] = {
+    "budget_tokens": 20_000,
+    "target_tokens": 10_000,
+    "min_gain": 0.1,
+    "keep_last_rounds": 2,
+}
+
+
+def test_the_ledger_holds_events_back() -> None:
+    """No call leaves the session more than `ledger_share` dearer than it would be untrimmed."""
+    chat = session(80, chars=3_000)
+    unbound = excess(chat, TIGHT)
+    bound = excess(chat, {**TIGHT, "ledger_share": 0.02, "ledger_ceiling": 0})
+    assert max(unbound) > 0.02
+    assert max(bound) <= 0.02
+    assert min(bound) < 0
+
+
+def test_the_ceiling_forces_an_event() -> None:
+    """Above so many budgets an event is held whatever the ledger says."""
+    never = {**TIGHT, "ledger_share": 0.0, "cache_read_multiplier": 0.0}
+    assert not planned(session(13), **never, ledger_ceiling=0).edits
+    forced = planned(session(17), **never, ledger_ceiling=1.5)
+    assert {edit.event_message for edit in forced.edits} == {31}
+
+
+def test_the_economic_trigger_acts_below_the_budget() -> None:
+    """What pays back within the calls expected to follow is trimmed before the budget is reached."""
+    chat = session(8)
+    limits = {**TIGHT, "budget_tokens": 40_000, "target_tokens": 5_000}
+    assert not planned(chat, **limits).edits
+    assert planned(chat, **limits, trigger=Trigger.ECONOMIC, cache_expected_calls=40).edits
+    assert not planned(chat, **limits, trigger=Trigger.ECONOMIC, cache_expected_calls=0).edits
+
+
+def test_the_budget_stays_the_hard_limit() -> None:
+    """Under the economic trigger a conversation over its budget has its event, whether it pays or not."""
+    limits = {**TIGHT, "trigger": Trigger.ECONOMIC, "cache_expected_calls": 0}
+    assert planned(session(14), **limits).edits
+
+
+@settings(max_examples=60)
+@given(
+    chats(),
+    limits_of(),
+    st.sampled_from([None, 0.0, 0.02]),
+    st.sampled_from([0.0, 1.5]),
+    st.sampled_from(Trigger),
+)
+def test_history_is_every_plan(
+    chat: Chat, limits: Limits, share: float | None, ceiling: float, trigger: Trigger
+) -> None:
+    """One walk over a history gives the plan of each call by itself, with a checkpoint and without."""
+    limits = replace(limits, ledger_share=share, ledger_ceiling=ceiling, trigger=trigger)
+    messages = read_chat(chat)
+    checkpoints = Kept()
+    for made in plan_history(Conversation(messages), limits, Chars3(), order=oldest_first):
+        prefix = Conversation(messages[: made.end])
+        plan = plan_pruning(prefix, limits, Chars3(), order=oldest_first, checkpoints=checkpoints)
+        assert (made.edits, made.final_tokens) == (plan.edits, plan.stats.final_tokens)
+        assert made.whole_tokens == plan.stats.original_tokens
+        assert 0 <= made.shared_tokens <= made.final_tokens
 
 
 def test_only_new_trims_are_counted() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pinch_server.core.chat import read_chat, tools_tokens
+from pinch_server.core.chat import read_chat, tool_definitions
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import Chars3
 from pinch_server.core.draft import DraftResult
@@ -109,8 +109,8 @@ def test_tool_overhead_counts_in_the_guard() -> None:
 
 def test_tool_definitions_are_counted_as_the_original_does() -> None:
     """Definitions cost a third of their JSON text with the original's separators, nothing when absent."""
-    assert tools_tokens([{"name": "ls"}]) == len('[{"name": "ls"}]') // 3
-    assert tools_tokens(None, []) == 0
+    assert tool_definitions([{"name": "ls"}]) == ('[{"name": "ls"}]',)
+    assert tool_definitions(None, []) == ()
 
 
 def test_defaults_are_declared_once() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pinch_server.core.limits import Limits
+from pinch_server.core.limits import Limits, Stability, TrimStyle
 from tests.checker.samples import PNG
 
 Json = Any
@@ -245,6 +245,11 @@ def limits() -> st.SearchStrategy[Limits]:
     """Limits within their bounds, most of them tight."""
     return st.builds(
         Limits,
+        stability=st.sampled_from(list(Stability)),
+        trim_style=st.sampled_from(list(TrimStyle)),
+        min_gain=st.sampled_from([0, 0.25]),
+        target_tokens=st.sampled_from([None, 1]),
+        placeholder_chars=st.sampled_from([0, 60, 800]),
         budget_tokens=st.sampled_from([1, 1, 500, 2_000, 50_000]),
         keep_last_turns=st.integers(1, 3),
         max_summarize_chars=st.sampled_from([3_000, 4_000, 9_000]),

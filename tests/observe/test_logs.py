@@ -1,23 +1,36 @@
 """The log lines: one a call, machine-readable, and never a word of content."""
 
+import errno
 import io
 import json
 import logging
+import os
 from collections.abc import Iterator
 
 import pytest
 import structlog
+from typing_extensions import Buffer
 
 from pinch_server.observe import logs
+from pinch_server.observe.line_queue import LineQueue
 
+WAIT = 20.0
 CONTENT = "the planted words of a conversation"
+
+
+class Written(io.BytesIO):
+    """A stream that is read once all lines are in it."""
+
+    def getvalue(self) -> bytes:
+        assert logs.flush(WAIT)
+        return super().getvalue()
 
 
 @pytest.fixture
 def stream() -> Iterator[io.BytesIO]:
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
-    yield io.BytesIO()
+    yield Written()
     structlog.reset_defaults()
     root.setLevel(level)
     root.handlers[:] = handlers
@@ -146,6 +159,81 @@ def test_nothing_is_written_to_standard_output(
     del stream
     logs.configure("info", "json")
     logs.log_call(method="m", code="OK", seconds=0)
+    assert logs.flush(WAIT)
     out, err = capfdbinary.readouterr()
     assert out == b""
     assert err.count(b"\n") == 1
+
+
+class Refusing(io.BytesIO):
+    """A stream on a disk that is full after a number of bytes."""
+
+    room = 0
+
+    def write(self, data: Buffer, /) -> int:
+        piece = bytes(data)[: self.room]
+        if not piece:
+            raise OSError(errno.ENOSPC, "no space")
+        self.room -= len(piece)
+        return super().write(piece)
+
+
+def test_a_stream_that_takes_nothing_costs_lines_and_nothing_else(stream: io.BytesIO) -> None:
+    """On a full disk nobody who logs gets an error; each lost line is counted; later ones are whole again."""
+    del stream
+    full, lost = Refusing(), []
+    logs.configure("info", "json", full)
+    logs.count_dropped(lambda: lost.append(1))
+    full.room = 9
+    logs.log_call(method="cut in two", code="OK", seconds=0)
+    logging.getLogger("grpc").error("failed")
+    assert logs.flush(WAIT)
+    assert len(lost) == 2
+    full.room = 10_000
+    logs.log_call(method="m", code="OK", seconds=0)
+    assert logs.flush(WAIT)
+    torn, whole = full.getvalue().splitlines()
+    assert len(torn) == 9
+    assert json.loads(whole)["method"] == "m"
+
+
+def test_a_record_that_cannot_be_made_a_line_is_lost(stream: io.BytesIO) -> None:
+    """A record whose arguments do not fit its text raises nothing where it is logged, and is counted."""
+    lost: list[int] = []
+    logs.configure("info", "json", stream)
+    logs.count_dropped(lambda: lost.append(1))
+    record = logging.makeLogRecord({"msg": "%d", "args": ("no number",), "levelno": logging.ERROR})
+    logging.getLogger().handlers[-1].handle(record)
+    assert stream.getvalue() == b""
+    assert lost == [1]
+
+
+def test_a_stuck_stream_holds_nobody_up() -> None:
+    """While the reader of a pipe takes nothing, lines wait up to a bound, then are dropped and counted."""
+    reader, writer = os.pipe()
+    lost: list[int] = []
+    with os.fdopen(reader, "rb") as end, os.fdopen(writer, "wb", buffering=0) as pipe:
+        queue = LineQueue(pipe, most_bytes=1_000_000)
+        queue.count_dropped(lambda: lost.append(1))
+        for _ in range(300):
+            queue.put(b"x" * 9_999 + b"\n")
+        assert not queue.flush(0)
+        assert len(lost) >= 190
+        kept = 300 - len(lost)
+        assert end.read(kept * 10_000).count(b"\n") == kept
+        assert queue.flush(WAIT)
+        queue.close()
+
+
+def test_without_standard_error_lines_are_dropped(
+    monkeypatch: pytest.MonkeyPatch, stream: io.BytesIO
+) -> None:
+    """A process that was started with standard error closed logs into nothing."""
+    del stream
+    lost: list[int] = []
+    monkeypatch.setattr("sys.stderr", None)
+    logs.configure("info", "console")
+    logs.count_dropped(lambda: lost.append(1))
+    logs.log_call(method="m", code="OK", seconds=0)
+    assert logs.flush(WAIT)
+    assert lost == [1]

@@ -11,8 +11,8 @@ import pytest
 from pinch_server import entry
 from tests.promises.declared import CLIENT, ROOT, SERVER, declared, imported_modules, providers
 
-# Loaded by name at run time, never imported: SQLAlchemy's driver for postgresql+psycopg URLs.
-LOADED_BY_NAME = {"psycopg"}
+# Never imported: SQLAlchemy loads its driver by name, and of wordllama only the files are read.
+LOADED_BY_NAME = {"psycopg", "wordllama"}
 # Packages that do no I/O and may therefore be used by the core.
 PURE = {"imagesize", "numpy", "regex", "toktok"}
 OWN = {"pinch", "pinch_server"}

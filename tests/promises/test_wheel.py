@@ -76,13 +76,13 @@ def install(wheel: Path, folder: Path, extras: set[str]) -> Path:
 
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bin folder after `pip install pinch-grpc`."""
+    """The bin folder after `pip install .`."""
     return install(wheel, tmp_path_factory.mktemp("base"), set())
 
 
 @pytest.fixture(scope="module")
 def full(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bin folder after `pip install 'pinch-grpc[server]'`."""
+    """The bin folder after `pip install '.[server]'`."""
     return install(wheel, tmp_path_factory.mktemp("full"), {"server"})
 
 
@@ -143,7 +143,7 @@ def test_the_base_is_the_client(wheel: Path) -> None:
 
 
 def test_the_client_works_on_the_base(base: Path, tmp_path: Path) -> None:
-    """After `pip install pinch-grpc` the client and its generated code can be imported."""
+    """After `pip install .` the client and its generated code can be imported."""
     done = run([base / "python", "-W", "error", "-c", "import pinch, pinch.v1.prune_pb2_grpc"], tmp_path)
     assert done.returncode == 0, done.stderr
 
@@ -157,11 +157,12 @@ def test_the_command_on_the_base_tells_how_to_install_the_server(
     assert done.returncode == 2
     assert done.stdout == ""
     assert INSTALL_COMMAND in done.stderr
+    assert "missing" not in done.stderr, "an install of the client alone misses nothing"
     assert done.stderr.count("\n") == 1
 
 
 def test_the_extra_brings_the_whole_command(full: Path, tmp_path: Path) -> None:
-    """After `pip install 'pinch-grpc[server]'` the command helps with each of its verbs."""
+    """After `pip install '.[server]'` the command helps with each of its verbs."""
     done = run([full / "pinch", "--help"], tmp_path)
     assert done.returncode == 0, done.stderr
     for verb in ("serve", "prune", "migrate", "config"):

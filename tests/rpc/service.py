@@ -9,21 +9,29 @@ import grpc
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
+from pinch.v1.insight_pb2_grpc import InsightServiceStub
 from pinch.v1.prune_pb2_grpc import PruneServiceStub
 from pinch_server.clock import SystemClock, Uuid7Ids
 from pinch_server.core.counting import Chars3, Counter
 from pinch_server.core.decision import Decision, Outcome
+from pinch_server.core.insight import DecisionFilter, Position, SavedTokens, SavingsQuery, StoredDecision
 from pinch_server.core.limits import ORIGINAL, Limits
-from pinch_server.decide import Decider, Policy
+from pinch_server.core.savings import Objective
+from pinch_server.core.scoring import Scoring
+from pinch_server.decide import Decider, Policy, Ranker, RankingPolicy
+from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.observe.metrics import Metrics
-from pinch_server.ports import Observer, Recorder
+from pinch_server.ports import Insight, InsightUnavailableError, Observer, Recorder
 from pinch_server.rpc.admin_service import AdminService
 from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.interceptors import RpcMetrics, standard_interceptors
 from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.server import METHODS, RunningServer, Services, start_server
+from pinch_server.settings import RelevanceSettings
 
 MIB = 1024 * 1024
+STANDARD = Objective()
+BY_AGE = RelevanceSettings(scoring=Scoring.AGE)
 SMALL = replace(ORIGINAL, budget_tokens=2_000, keep_last_turns=1, keep_last_rounds=4)
 
 
@@ -46,6 +54,22 @@ class Kept:
         return
 
 
+class Unavailable:
+    """An Insight whose database is down."""
+
+    def savings(self, query: SavingsQuery) -> SavedTokens:
+        raise InsightUnavailableError(type(query).__name__)
+
+    def decision(self, decision_id: str) -> StoredDecision | None:
+        raise InsightUnavailableError(type(decision_id).__name__)
+
+    def page(
+        self, chosen: DecisionFilter, size: int, after: Position | None = None
+    ) -> tuple[StoredDecision, ...]:
+        del size, after
+        raise InsightUnavailableError(type(chosen).__name__)
+
+
 @dataclass
 class Service:
     """A running service and what it left behind."""
@@ -58,6 +82,10 @@ class Service:
     @property
     def prune(self) -> PruneServiceStub:
         return PruneServiceStub(self.channel)
+
+    @property
+    def insight(self) -> InsightServiceStub:
+        return InsightServiceStub(self.channel)
 
     def metric(self, line: str) -> float:
         """The value of a series, named as on the page."""
@@ -74,17 +102,29 @@ def running(
     rpc_metrics: RpcMetrics | None = None,
     limits: Limits = SMALL,
     is_enabled: bool = True,
+    insight: Insight | None = None,
+    objective: Objective = STANDARD,
     listen: str = "127.0.0.1:0",
     max_message_bytes: int = 64 * MIB,
+    relevance: RelevanceSettings = BY_AGE,
 ) -> Iterator[Service]:
     """Starts a service, and drains it in the end."""
     clock, metrics, log = SystemClock(), Metrics(version="0", methods=METHODS), []
     watcher = observer or metrics
     policy = Policy(limits, is_enabled, "fingerprint", b"key")
-    decider = Decider(policy, counter or Chars3(), recorder or Kept(), watcher, clock, Uuid7Ids())
+    embedder = open_embedder(relevance, metrics, clock.monotonic)
+    ranking = RankingPolicy(relevance.scoring, relevance.timeout_seconds, relevance.min_candidates)
+    ranker = Ranker(clock, ranking, embedder)
+    decider = Decider(policy, counter or Chars3(), recorder or Kept(), watcher, clock, Uuid7Ids(), ranker)
     server = start_server(
         listen,
-        Services(PruneService(decider, watcher, clock), InsightService(), AdminService()),
+        Services(
+            PruneService(decider, watcher, clock),
+            InsightService(
+                insight or Unavailable(), objective, lambda: policy.is_enabled, policy.session_key, clock
+            ),
+            AdminService(),
+        ),
         standard_interceptors(
             lambda **facts: log.append(facts), rpc_metrics or metrics, clock, lambda: "made-for-this-call"
         ),
@@ -98,6 +138,8 @@ def running(
             yield Service(server, channel, metrics, log)
     finally:
         server.drain(5)
+        if embedder is not None:
+            embedder.close()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def test_the_order_of_the_interceptors() -> None:
     """Every line and count has an id, and errors are answered before they are logged and counted."""
     clock = SystemClock()
     chain = Chain(standard_interceptors(log_call, Metrics(version="0"), clock, lambda: "id"), clock)
-    assert chain.names == ("request_id", "log", "metrics", "errors")
+    assert chain.names == ("request_id", "log", "metrics", "errors", "deadline")
 
 
 def test_a_call_leaves_one_line_with_its_decision() -> None:
@@ -41,6 +41,9 @@ def test_a_call_leaves_one_line_with_its_decision() -> None:
         "result": "pruned",
         "original_tokens": reply.stats.original_tokens,
         "final_tokens": reply.stats.final_tokens,
+        "budget_tokens": 2_000,
+        "budget_met": reply.stats.budget_met,
+        "format": None,
         "persisted": True,
         "labels": {"team": "blue"},
     }

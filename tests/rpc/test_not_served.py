@@ -5,20 +5,11 @@ from collections.abc import Callable
 import grpc
 import pytest
 
-from pinch.v1 import admin_pb2, admin_pb2_grpc, insight_pb2, insight_pb2_grpc
+from pinch.v1 import admin_pb2, admin_pb2_grpc
 from pinch.v1 import prune_pb2 as pb
 from tests.rpc.service import Service, refusal
 
 CALLS: dict[str, Callable[[grpc.Channel], object]] = {
-    "pinch.v1.InsightService/GetSavings": lambda channel: insight_pb2_grpc.InsightServiceStub(
-        channel
-    ).GetSavings(insight_pb2.GetSavingsRequest()),
-    "pinch.v1.InsightService/GetDecision": lambda channel: insight_pb2_grpc.InsightServiceStub(
-        channel
-    ).GetDecision(insight_pb2.GetDecisionRequest()),
-    "pinch.v1.InsightService/ListDecisions": lambda channel: insight_pb2_grpc.InsightServiceStub(
-        channel
-    ).ListDecisions(insight_pb2.ListDecisionsRequest()),
     "pinch.v1.AdminService/GetSettings": lambda channel: admin_pb2_grpc.AdminServiceStub(channel).GetSettings(
         admin_pb2.GetSettingsRequest()
     ),

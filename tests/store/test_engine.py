@@ -1,12 +1,14 @@
 """Opening databases: the URLs that are taken, the ones that are not, and what SQLite is set to."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
-from pinch_server.store.engine import open_engine, read_url, shown, writing
+from pinch_server.store.engine import open_engine, read_url, shown, without_secrets, writing
 from pinch_server.store.errors import UnsupportedDatabase
 
 
@@ -32,7 +34,10 @@ def test_urls_that_are_taken(url: str, driver: str) -> None:
     assert read_url(url).drivername == driver
 
 
-@pytest.mark.parametrize("url", ["", "pinch.db", "mysql://db/pinch", "sqlite://", "sqlite:///:memory:"])
+@pytest.mark.parametrize(
+    "url",
+    ["", "pinch.db", "mysql://db/pinch", "sqlite://", "sqlite:///:memory:", "postgresql://u:p@h:port/d"],
+)
 def test_urls_that_are_refused(url: str) -> None:
     """What is no URL, another database, or one that keeps nothing is refused before anything starts."""
     with pytest.raises(UnsupportedDatabase):
@@ -41,7 +46,32 @@ def test_urls_that_are_refused(url: str) -> None:
 
 def test_a_url_is_shown_without_its_password() -> None:
     """What people are shown has the password hidden."""
-    assert shown("postgres://pinch:secret@db/pinch") == "postgresql://pinch:***@db/pinch"
+    assert shown("postgres://pinch:secret@db/pinch") == "postgresql://pinch:********@db/pinch"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://pinch:s3cret@db:5432/pinch",
+        "postgresql://pinch@db/pinch?password=s3cret&host=/run",
+        "postgresql:///pinch?user=pinch&password=s3cret",
+        "postgresql://pinch:s3cret/with@slash@db/pinch",
+        "postgresql://pinch:s3cret?x@db/pinch",
+        "postgresql://pinch@db/pinch?password=s3cret@x",
+        "postgresql+psycopg://pinch:x:s3cret@[::1]:5432/pinch",
+    ],
+)
+def test_no_spelling_of_a_url_shows_its_password(url: str) -> None:
+    """Wherever the password stands in a URL, people are not shown it."""
+    assert "s3cret" not in shown(url)
+    assert shown(url).startswith("postgresql://")
+
+
+def test_what_a_driver_says_is_told_without_secrets() -> None:
+    """A driver that quotes a password of the URL, or of its query, is not quoted with it."""
+    url = "postgresql://pinch:s3cret@db/pinch?sslpassword=t0psecret&host=/run"
+    words = without_secrets(url, "s3cret and t0psecret do not open /run")
+    assert words == "******** and ******** do not open /run"
 
 
 @pytest.mark.parametrize(("durable", "synchronous"), [(False, 1), (True, 2)])
@@ -66,3 +96,29 @@ def test_schema_changes_are_rolled_back(tmp_path: Path) -> None:
     with engine.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM sqlite_master")).scalar_one() == 0
     engine.dispose()
+
+
+def test_a_second_connection_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
+    """Rows written after another process looked into the file are there for the next one that looks."""
+    file = tmp_path / "pinch.sqlite3"
+    engine = open_engine(f"sqlite:///{file}")
+    _execute(engine, "CREATE TABLE kept (id INTEGER)")
+    assert _rows_seen_elsewhere(file) == 0
+    with engine.connect() as first, engine.connect():
+        assert first.execute(text("SELECT count(*) FROM kept")).scalar() == 0
+        assert _rows_seen_elsewhere(file) == 0
+        first.rollback()
+        with first.begin():
+            first.execute(text("INSERT INTO kept VALUES (1)"))
+        assert _rows_seen_elsewhere(file) == 1
+    engine.dispose()
+
+
+def _rows_seen_elsewhere(file: Path) -> int:
+    """What a process of its own counts."""
+    look = (
+        "import sqlite3, sys; connection = sqlite3.connect(sys.argv[1]);"
+        "print(connection.execute('SELECT count(*) FROM kept').fetchone()[0]); connection.close()"
+    )
+    ran = subprocess.run([sys.executable, "-c", look, str(file)], check=True, capture_output=True, text=True)
+    return int(ran.stdout)

@@ -248,3 +248,16 @@ def test_files_are_for_their_owner_only(tmp_path: Path) -> None:
     assert (tmp_path / "journal").stat().st_mode & 0o077 == 0
     assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "journal").iterdir())
     journal.close()
+
+
+def test_a_disk_that_the_journal_filled_does_not_stay_full(tmp_path: Path) -> None:
+    """A file that had no room for a line is deleted once it is drained, and another one is begun."""
+    journal = _journal(tmp_path)
+    kept = 0
+    with _disk_full_at(5_000):
+        while journal.append(a_decision(kept)):
+            kept += 1
+    assert _drain(journal) == [an_id(number) for number in range(kept)]
+    assert list(tmp_path.iterdir()) == []
+    assert journal.append(a_decision())
+    journal.close()

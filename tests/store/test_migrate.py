@@ -5,11 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from pinch_server.store import migrate
 from pinch_server.store.engine import open_engine, writing
 from pinch_server.store.errors import (
+    DatabaseRefused,
     DatabaseUnreachable,
     MigrationFailed,
     SchemaAhead,
@@ -166,3 +167,11 @@ def test_plain_alembic_works_in_a_checkout(database_url: str) -> None:
         )
         assert done.returncode == 0, done.stderr
     assert migrate.current(database_url) is None
+
+
+@pytest.mark.parametrize("part", ["database", "username"])
+def test_a_database_or_user_that_is_not_there_is_no_outage(postgres_url: str, part: str) -> None:
+    """A server that answers and lets this user into no such database is told from one out of reach."""
+    wrong = make_url(postgres_url).set(**{part: "nobody_knows_it"})
+    with pytest.raises(DatabaseRefused, match="nobody_knows_it"):
+        migrate.ensure_current(wrong.render_as_string(hide_password=False), migrate=False)

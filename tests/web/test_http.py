@@ -3,7 +3,7 @@
 import http.client
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -218,3 +218,24 @@ def test_an_address_that_is_no_tcp_address_is_refused(listen: str) -> None:
     """The port says at once that it cannot listen there."""
     with pytest.raises(ValueError, match=r"HOST:PORT|has no port"):
         HttpPort(listen, lambda: PAGE, lambda: True, metrics_type=TYPE)
+
+
+def test_an_address_that_cannot_be_read_is_a_bad_request(start: Callable[..., HttpPort]) -> None:
+    """A target that is no URL is answered with 400."""
+    answer = exchange(start(), b"GET http://[::1/ HTTP/1.1\r\n\r\n")
+    assert answer.split(b" ", 2)[1] == b"400"
+
+
+def test_a_crowd_that_never_asks_keeps_nobody_out(start: Callable[..., HttpPort]) -> None:
+    """Of more silent connections than there is room for, the oldest go; a probe is answered each time."""
+    port = start(connection_seconds=60.0)
+    host, _, number = port.address.rpartition(":")
+    with ExitStack() as crowd:
+        silent = []
+        for count in range(200):
+            connection = crowd.enter_context(socket.create_connection((host, int(number)), timeout=10))
+            connection.sendall(b"GET /h")
+            silent.append(connection)
+            if count % 20 == 19:
+                assert ask(port, "GET", "/healthz")[0] == 200
+        assert silent[0].recv(1) == b""

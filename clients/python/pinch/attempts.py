@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,17 @@ if TYPE_CHECKING:
 
 
 class Attempts:
-    """The attempts of one call: at most two, both inside one deadline."""
+    """The attempts of one call: at most two, both inside one deadline.
+
+    Raises:
+        ValueError: The timeout has no end, or is no number.
+    """
 
     __slots__ = ("_clock", "_deadline", "_retried")
 
     def __init__(self, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
+        if not math.isfinite(timeout):
+            raise ValueError(f"timeout must be a number of seconds, not {timeout}")
         self._clock = clock
         self._deadline = clock() + timeout
         self._retried = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any, Final
@@ -91,11 +92,11 @@ def connection(
     """Checks a client's arguments.
 
     Raises:
-        ValueError: There is no address, the addresses cannot share a channel, the timeout is not above zero,
-            or the token is not printable ASCII.
+        ValueError: There is no address, the addresses cannot share a channel, the timeout is not above zero
+            or has no end, or the token is not printable ASCII.
     """
-    if not timeout > 0:
-        raise ValueError(f"timeout must be above 0 seconds, not {timeout}")
+    if not 0 < timeout < math.inf:
+        raise ValueError(f"timeout must be a number of seconds above 0, not {timeout}")
     metadata = [("pinch-client", f"python/{VERSION}")]
     if token is not None:
         if not token or not token.isascii() or not token.isprintable():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, cast
 
 from pinch.edits import apply_byte_edits, apply_part_edits
-from pinch.errors import ReplyError, RequestError
+from pinch.errors import ReplyError, RequestError, one_line
 from pinch.pruned import ConversationT, Pruned
 from pinch.v1.prune_pb2 import ChatMessages, Format, PruneRequest, ReplyForm, RequestBody
 
@@ -60,7 +60,7 @@ class PreparedPrune(Generic[ConversationT]):
         return Pruned(
             body=self.apply(edits) if edits else self.original,
             pruned=bool(edits),
-            reason=None if edits else response.unchanged_reason or "unchanged",
+            reason=None if edits else one_line(response.unchanged_reason) or "unchanged",
             stats=response.stats if response.HasField("stats") else None,
             measured=response.measured if response.HasField("measured") else None,
             decision_id=response.decision_id,

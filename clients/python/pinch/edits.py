@@ -5,6 +5,7 @@ Every edit is checked before any is applied: a reply is used whole or not at all
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -28,20 +29,22 @@ def apply_byte_edits(body: bytes, edits: Iterable[Edit]) -> bytes:
         The edited body; every byte outside the edits is the same.
 
     Raises:
-        ReplyError: An edit is out of order, overlaps the one before, leaves the body, or was made for other
-            bytes than these.
+        ReplyError: An edit is out of order, overlaps the one before, leaves the body, was made for other
+            bytes than these, replaces none, or puts anything but one JSON value there.
     """
     view = memoryview(body)
     pieces: list[bytes | memoryview] = []
     position = 0
     for number, edit in enumerate(edits):
         start, end = edit.offset, edit.offset + edit.length
-        if edit.length < 0 or end > len(body):
-            raise ReplyError(f"edit {number} leaves the body of {len(body)} bytes")
+        if edit.length <= 0 or end > len(body):
+            raise ReplyError(f"edit {number} replaces nothing, or leaves the body of {len(body)} bytes")
         if start < position:
             raise ReplyError(f"edit {number} is out of order or overlaps the one before")
         if sha256(view[start:end]).digest() != edit.replaced_sha256:
             raise ReplyError(f"edit {number} was made for other bytes")
+        if not _is_json(edit.replacement):
+            raise ReplyError(f"edit {number} puts something there that is no JSON value")
         pieces += (view[position:start], edit.replacement)
         position = end
     pieces.append(view[position:])
@@ -59,18 +62,18 @@ def apply_part_edits(messages: Sequence[ChatMessage], edits: Iterable[Edit]) -> 
         A new list, which shares the untouched messages with the old one.
 
     Raises:
-        ReplyError: An edit is out of order, names no existing part, carries no replacement, or was made for
-            another part than this.
+        ReplyError: An edit is out of order, names no existing part, carries no replacement or an empty one,
+            or was made for another part than this.
     """
     edited = list(messages)
     last = (-1, -1)
     for number, edit in enumerate(edits):
         place = (edit.message_index, edit.part_index)
-        if not (edit.HasField("part_index") and edit.HasField("replacement_part")):
+        if not (edit.HasField("part_index") and edit.replacement_part.WhichOneof("part")):
             raise ReplyError(f"edit {number} names no part or no replacement")
         if place <= last:
             raise ReplyError(f"edit {number} is out of order or repeats a part")
-        if edit.message_index >= len(messages):
+        if not 0 <= edit.message_index < len(messages):
             raise ReplyError(f"edit {number} leaves the conversation of {len(messages)} messages")
         content = messages[edit.message_index].content
         if not 0 <= edit.part_index < len(content):
@@ -84,6 +87,15 @@ def apply_part_edits(messages: Sequence[ChatMessage], edits: Iterable[Edit]) -> 
         edited[edit.message_index].content[edit.part_index].CopyFrom(edit.replacement_part)
         last = place
     return edited
+
+
+def _is_json(value: bytes) -> bool:
+    """Whether some bytes are one JSON value."""
+    try:
+        json.loads(value.decode())
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _identity(part: ContentPart) -> bytes:

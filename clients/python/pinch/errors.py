@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 _LONGEST_DETAILS = 300
 
 
+def one_line(words: str) -> str:
+    """Words of the server as one line of at most 300 characters."""
+    return " ".join(words[: 10 * _LONGEST_DETAILS].split())[:_LONGEST_DETAILS]
+
+
 class PinchError(Exception):
     """Any failure of a call. A client raises it only when it is strict, and else puts it into its result.
 
@@ -31,7 +36,7 @@ class CallError(PinchError):
     """
 
     def __init__(self, code: grpc.StatusCode, details: str) -> None:
-        line = " ".join(details.split())[:_LONGEST_DETAILS]
+        line = one_line(details)
         super().__init__(f"{code.name}: {line}" if line else code.name)
         self.code = code
         self.details = line

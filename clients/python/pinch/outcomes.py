@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from pinch.errors import RequestError
 from pinch.v1.prune_pb2 import ReportOutcomeRequest
@@ -13,13 +13,18 @@ if TYPE_CHECKING:
     from pinch.v1.prune_pb2 import Outcome, TokenUsage
 
 
+_DIGITS: Final = 12
+"""Most digits of an amount behind the point."""
+
+
 class OutcomeOptions(TypedDict, total=False):
     """Keywords of `report_outcome`; each may be left out.
 
     Attributes:
         selected_model: Name of the model that was called.
         usage: What the provider counted.
-        cost_usd: What the call cost, in US dollars; a text must be plain decimal, such as `0.0123`.
+        cost_usd: What the call cost, in US dollars; a text must be plain decimal, such as `0.0123`, with at
+            most 12 digits on either side of the point. A Decimal is rounded to 12 behind it.
         timeout: Time for this call, its retry included, in seconds, instead of the client's.
     """
 
@@ -54,7 +59,7 @@ def prepare_outcome(
     if not decision_id:
         raise RequestError("there is no decision to report on")
     # A Decimal's own text may use an exponent, which the contract does not.
-    cost = f"{cost_usd:f}" if isinstance(cost_usd, Decimal) else cost_usd
+    cost = _plain(cost_usd) if isinstance(cost_usd, Decimal) else cost_usd
     request = ReportOutcomeRequest(
         decision_id=decision_id,
         outcome=outcome,
@@ -63,3 +68,8 @@ def prepare_outcome(
         cost_usd=cost or "",
     )
     return PreparedOutcome(request, timeout)
+
+
+def _plain(amount: Decimal) -> str:
+    text = f"{amount:f}"
+    return f"{amount:.{_DIGITS}f}" if len(text.partition(".")[2]) > _DIGITS else text

@@ -1,11 +1,28 @@
-"""The account of one pruned body: as JSON for programs, as a table for people."""
+"""The account of one pruned body: as JSON for programs, as lines for people."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Protocol
 
-from rich.table import Table
+import click
 
 from pinch import Edit, Pruned
+
+_REASONS: Final = {
+    "within_budget": "it is within its budget",
+    "disabled": "pruning is switched off (enabled = false)",
+    "dry_run": "a dry run: the body came out as it went in",
+    "not_understood": "it was not understood as a conversation",
+    "unsupported_state": "its history is with the provider, not in the body",
+    "nothing_to_trim": "nothing in it may be trimmed",
+    "gain_too_small": "there is too little to gain (min_gain, min_tokens_saved)",
+    "internal_error": "an error inside; the log of the service has it",
+}
+# Where a budget was missed although all that may be trimmed was, or would have been.
+_LEFT_ALL: Final = ("", "dry_run", "nothing_to_trim")
+
+
+_LEFT: Final = "what is left is text, calls and protected results"
+_WAITING: Final = "what may still be trimmed, if anything, would gain less than min_gain of the size"
 
 
 class _Message(Protocol):
@@ -36,28 +53,58 @@ def account(pruned: Pruned[bytes]) -> dict[str, Any]:
     }
 
 
-def table(account: Mapping[str, Any]) -> Table:
-    """The account of one body for people to read; None of what is in it is conversation text."""
-    stats, measured = account["stats"] or {}, account["measured"]
-    shown = Table(show_header=False, box=None, pad_edge=False)
-    shown.add_column(style="bold")
-    shown.add_column()
+def told(
+    account: Mapping[str, Any], *, budget_tokens: int | None = None, is_stored: bool = False
+) -> list[str]:
+    """The account of one body as lines for people; nothing in them is conversation text.
+
+    Args:
+        account: What `account` made.
+        budget_tokens: The budget it was pruned under, where that is known (tokens).
+        is_stored: Whether a service keeps the decision, so that its id leads to something.
+    """
+    facts = [*_facts(account, budget_tokens)]
+    if is_stored:
+        facts.append(("decision", account["decision_id"]))
+    return [f"{click.style(f'{name:<15}', bold=True)}  {value}" for name, value in facts]
+
+
+def reason_in_words(slug: str) -> str:
+    """Why nothing changed; a slug that is not known here stays as it is."""
+    return _REASONS.get(slug, slug)
+
+
+def _facts(account: Mapping[str, Any], budget_tokens: int | None) -> Iterator[tuple[str, str]]:
+    stats, measured, reason = account["stats"], account["measured"], account["unchanged_reason"]
     trimmed = {(edit["message_index"], edit.get("block_index")) for edit in account["edits"]}
-    if stats:
+    if stats is not None:
         before, after, saved = (stats[name] for name in ("original_tokens", "final_tokens", "tokens_saved"))
         share = f" ({saved / before:.1%})" if before else ""
-        shown.add_row("tokens before", f"{before:,}")
-        shown.add_row("tokens after", f"{after:,}")
-        shown.add_row("tokens saved", f"{saved:,}{share}")
-        shown.add_row("results trimmed", f"{len(trimmed)}, {stats['summarized']} of them for the first time")
-        shown.add_row("budget met", "yes" if stats["budget_met"] else "no")
-    if account["unchanged_reason"]:
-        shown.add_row("unchanged", account["unchanged_reason"])
+        yield "tokens before", f"{before:,}"
+        yield "tokens after", f"{after:,}"
+        yield "tokens saved", f"{saved:,}{share}"
+        yield "results trimmed", f"{len(trimmed)}, {stats['summarized']} of them for the first time"
+        yield "budget", _budget(stats, budget_tokens)
+        if not stats["budget_met"] and reason in _LEFT_ALL:
+            yield "", _WAITING if _is_waiting(stats, reason) else _LEFT
+    if reason:
+        yield "unchanged", reason_in_words(reason)
     if measured is not None:
         bound = f"at most {measured['error_bound']:.0%} of the truth off"
-        shown.add_row("measured", f"{measured['tokens']:,} tokens by {measured['method']}, {bound}")
-    shown.add_row("decision", account["decision_id"])
-    return shown
+        yield "measured", f"{measured['tokens']:,} tokens by {measured['method']}, {bound}"
+
+
+def _is_waiting(stats: Mapping[str, Any], reason: str) -> bool:
+    """Whether the trims are those of earlier calls alone, so that more may be possible."""
+    return reason != "nothing_to_trim" and not stats["candidates"] and not stats["summarized"]
+
+
+def _budget(stats: Mapping[str, Any], budget_tokens: int | None) -> str:
+    is_met = "met" if stats["budget_met"] else "not met"
+    if budget_tokens is None:
+        return is_met
+    over = "" if stats["budget_met"] else f", {stats['final_tokens'] - budget_tokens:,} over"
+    return f"{budget_tokens:,}: {is_met}{over}"
 
 
 def _edit(edit: Edit) -> dict[str, Any]:

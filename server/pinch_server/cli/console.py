@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final, NoReturn
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 EXIT_FAILED: Final = 1
 """It was asked for rightly and did not work out."""
@@ -16,6 +16,15 @@ EXIT_REFUSED: Final = 2
 def console() -> Console:
     """Standard error, as it is now."""
     return Console(file=sys.stderr, highlight=False, soft_wrap=True)
+
+
+def show(shown: RenderableType) -> None:
+    """Writes a table to standard error, as wide as the terminal at most, no line ending in blanks."""
+    screen = Console(file=sys.stderr, highlight=False)
+    with screen.capture() as captured:
+        screen.print(shown)
+    for line in captured.get().splitlines():
+        say(line.rstrip())
 
 
 def say(line: str) -> None:

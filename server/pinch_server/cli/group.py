@@ -27,7 +27,11 @@ class Place:
 COMMANDS: Final[Mapping[str, Place]] = {
     "serve": Place("pinch_server.cli.serve", "Run the service until it is told to stop."),
     "prune": Place("pinch_server.cli.prune", "Shorten request bodies, here or through a running service."),
+    "replay": Place("pinch_server.cli.replay", "Show what pruning would have saved on your own transcripts."),
     "migrate": Place("pinch_server.cli.migrate", "Bring the database's schema up to date, or look at it."),
+    "savings": Place("pinch_server.cli.savings", "Show what pruning saved: calls, tokens, money."),
+    "decisions": Place("pinch_server.cli.decisions", "Show the newest decisions."),
+    "embed": Place("pinch_server.cli.embed", "Check where the embeddings for ranking come from."),
     "config": Place("pinch_server.cli.config", "Check the settings, show them, or print their schema."),
     "healthcheck": Place("pinch_server.cli.healthcheck", "Ask a running service whether it takes calls."),
 }

@@ -5,6 +5,7 @@ from typing import Final
 
 import click
 
+from pinch_server.cli.address import server_address
 from pinch_server.cli.console import EXIT_FAILED, say, stop
 from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.settings import config_option, settings_or_stop
@@ -12,13 +13,23 @@ from pinch_server.rpc.asking import NotServingError, ask_health
 
 _EPILOG: Final = epilog(
     lines("Examples", "pinch healthcheck", "pinch healthcheck --server 127.0.0.1:50051 --timeout 1"),
-    lines("Exit status", "0 it takes calls", "1 it does not, or nobody answers"),
+    lines(
+        "Exit status",
+        "0 it takes calls",
+        "1 it does not, or nobody answers",
+        "2 the address or another option is wrong",
+    ),
 )
 
 
 @click.command("healthcheck", epilog=_EPILOG)
 @config_option
-@click.option("--server", metavar="ADDRESS", help="HOST:PORT or unix:PATH; else the address of the settings.")
+@click.option(
+    "--server",
+    metavar="ADDRESS",
+    callback=server_address,
+    help="HOST:PORT or unix:PATH; else the address of the settings.",
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),

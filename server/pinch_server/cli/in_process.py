@@ -9,8 +9,11 @@ from pinch.conversations import prepare_body
 from pinch_server.cli.pruning import Asked, Pruner, RefusedError, wire_format
 from pinch_server.clock import SystemClock, Uuid7Ids
 from pinch_server.core.decision import Decision, Outcome
-from pinch_server.decide import Decider, InvalidCallError, limits_of
-from pinch_server.policy import counter_of, policy_of
+from pinch_server.core.embedding import Fault
+from pinch_server.decide import Decider, InvalidCallError, Ranker, limits_of
+from pinch_server.embeddings.chosen import open_embedder
+from pinch_server.embeddings.errors import ModelFilesError
+from pinch_server.policy import counter_of, policy_of, ranking_policy_of
 from pinch_server.rpc.convert import read_request, write_reply
 from pinch_server.settings import Settings
 
@@ -26,7 +29,13 @@ def in_process(asked: Asked, settings: Settings) -> Iterator[Pruner]:
     # There is no session on the command line, so nothing is ever hashed with the key.
     policy = policy_of(settings, session_key=b"")
     unkept = _Unkept()
-    decider = Decider(policy, counter_of(settings), unkept, unkept, SystemClock(), Uuid7Ids())
+    clock = SystemClock()
+    try:
+        embedder = open_embedder(settings.relevance, unkept, clock.monotonic)
+    except ModelFilesError as error:
+        raise RefusedError((str(error),), is_callers_fault=False) from None
+    ranker = Ranker(clock, ranking_policy_of(settings), embedder)
+    decider = Decider(policy, counter_of(settings), unkept, unkept, clock, Uuid7Ids(), ranker)
 
     def prune(body: bytes) -> Pruned[bytes]:
         prepared = prepare_body(body, wire_format(asked.format), dry_run=asked.dry_run)
@@ -39,8 +48,18 @@ def in_process(asked: Asked, settings: Settings) -> Iterator[Pruner]:
             raise RefusedError(tuple(map(str, error.violations)), is_callers_fault=True) from None
         return prepared.finish(write_reply(received, decided))
 
-    _, out_of_range = limits_of(asked.limits, policy.limits)
-    yield Pruner(prune, settings.server.max_message_bytes, asked.violations + out_of_range)
+    limits, out_of_range = limits_of(asked.limits, policy.limits)
+    try:
+        yield Pruner(
+            prune,
+            settings.server.max_message_bytes,
+            asked.violations + out_of_range,
+            budget_tokens=limits.budget_tokens,
+            is_stored=False,
+        )
+    finally:
+        if embedder is not None:
+            embedder.close()
 
 
 class _Unkept:
@@ -62,8 +81,23 @@ class _Unkept:
     def decided(self, **facts: object) -> None:
         """Counts nothing."""
 
+    def prefix_matched(self, share: float) -> None:
+        """Notes nothing."""
+
     def ranked(self, outcome: str) -> None:
         """Counts nothing."""
 
     def stage(self, name: str, seconds: float) -> None:
+        """Counts nothing."""
+
+    def vectors_found(self, count: int) -> None:
+        """Counts nothing."""
+
+    def vectors_missed(self, count: int) -> None:
+        """Counts nothing."""
+
+    def embedder_asked(self, seconds: float) -> None:
+        """Counts nothing."""
+
+    def embedder_unavailable(self, fault: Fault) -> None:
         """Counts nothing."""

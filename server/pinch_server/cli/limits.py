@@ -1,6 +1,6 @@
 """`--limit NAME=VALUE`: reading limits from a command line, every problem at once."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from enum import StrEnum
@@ -8,11 +8,21 @@ from types import NoneType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from pinch_server.core.limits import BOUNDS, Limits, Violation
+from pinch_server.settings import knobs
 
 _TRUTH: Final = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(
     ("false", "off", "no", "0"), False
 )
 _KINDS: Final = get_type_hints(Limits)
+
+# Those that no setting stands for: default and meaning.
+_NO_SETTINGS: Final = {
+    "extra_fixed_tokens": (
+        "",
+        "Tokens that ship beside the messages; not given: counted from the body's tools.",
+    ),
+    "relevance": ("true", "Whether the order of trimming is worked out; false: the uniform order."),
+}
 
 NAMES: Final = tuple(field.name for field in fields(Limits))
 """The name of every limit, in the order of declaration."""
@@ -59,9 +69,24 @@ def describe(name: str) -> str:
     return f"a whole number {BOUNDS[name]}" if kind is int else f"a number {BOUNDS[name]}"
 
 
+def explained() -> Iterator[str]:
+    """A line for each limit: its name, its default and its meaning."""
+    settings = {knob.key: (knob.default, knob.meaning) for knob in knobs()}
+    for name in NAMES:
+        default, meaning = settings.get(name) or _NO_SETTINGS.get(name) or ("", describe(name))
+        shown = f"{name}={'' if default in ('[]', 'none') else default}"
+        yield f"{shown:<27} {meaning}"
+
+
+def nearest(name: str) -> str | None:
+    """The limit that somebody may mean who gives another name; None when there is none."""
+    begins = [known for known in NAMES if name and known.startswith(name)]
+    return next(iter(begins or get_close_matches(name, NAMES, n=1, cutoff=0.7)), None)
+
+
 def _legal(name: str) -> str:
-    near = get_close_matches(name, NAMES, n=1, cutoff=0.7)
-    return f"{f'did you mean {near[0]}? ' if near else ''}the limits are {', '.join(NAMES)}"
+    near = nearest(name)
+    return f"{f'did you mean {near}? ' if near else ''}the limits are {', '.join(NAMES)}"
 
 
 def _kind(name: str) -> type:

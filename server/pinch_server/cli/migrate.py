@@ -7,12 +7,13 @@ from typing import Final, TypeVar
 
 import click
 
-from pinch_server.cli.console import EXIT_FAILED, say, stop
-from pinch_server.cli.help import lines
+from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, say, stop
+from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.state import database_url
 from pinch_server.store import migrate
-from pinch_server.store.errors import StoreError, UnsupportedDatabase
+from pinch_server.store.engine import shown, sqlite_directory
+from pinch_server.store.errors import DataWouldGo, StoreError, UnsupportedDatabase
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -23,13 +24,21 @@ def _database_options(function: _Function) -> _Function:
     return config_option(state_dir(url(function)))
 
 
-_EPILOG: Final = lines(
-    "Examples",
-    "pinch migrate up --database-url postgresql://pinch@db/pinch",
-    "pinch migrate current        the revision the database is at",
-    "pinch migrate check          exit status 1 when the schema is not what this version needs",
-    "pinch migrate sql            the SQL, for whoever must read it before it runs",
-    "pinch migrate down -1        one step back",
+_EPILOG: Final = epilog(
+    lines(
+        "Examples",
+        "pinch migrate up --database-url postgresql://pinch@db/pinch",
+        "pinch migrate current        the revision the database is at",
+        "pinch migrate check          exit status 1 when the schema is not what this version needs",
+        "pinch migrate sql            the SQL, for whoever must read it before it runs",
+        "pinch migrate down -1        one step back; tables go only with --yes",
+    ),
+    lines(
+        "Exit status",
+        "0 done",
+        "1 it failed, or the schema is not what this version needs",
+        "2 asked for in the wrong way, or tables would go and --yes is not there",
+    ),
 )
 
 
@@ -48,30 +57,36 @@ def migrate_command() -> None:
 def up_command(
     revision: str, config_path: Path | None, database_url: str | None, state_dir: str | None
 ) -> None:
-    """Migrate upwards to REVISION, by default this version's."""
+    """Migrate upwards to REVISION, by default this version's; an SQLite file is made when there is none."""
     with _told():
-        done = migrate.up(_url(config_path, database_url, state_dir), revision)
-    say(_done(done))
+        url = _url(config_path, database_url, state_dir)
+        say(_done(url, migrate.up(url, revision)))
 
 
 @migrate_command.command("down", context_settings={"ignore_unknown_options": True})
 @click.argument("revision")
+@click.option("--yes", is_flag=True, help="Let tables and columns go, with all that is in them.")
 @_database_options
 def down_command(
-    revision: str, config_path: Path | None, database_url: str | None, state_dir: str | None
+    *, revision: str, yes: bool, config_path: Path | None, database_url: str | None, state_dir: str | None
 ) -> None:
-    """Migrate downwards to REVISION: -1 for one step, `base` to remove the tables and all that is in them."""
+    """Migrate downwards to REVISION: -1 for one step, `base` to remove the tables and all that is in them.
+
+    Without --yes, what would be lost is told instead, and nothing changes.
+    """
     with _told():
-        done = migrate.down(_url(config_path, database_url, state_dir), revision)
-    say(_done(done))
+        url = _url(config_path, database_url, state_dir)
+        say(_done(url, migrate.down(url, revision, may_lose=yes)))
 
 
 @migrate_command.command("current")
 @_database_options
 def current_command(config_path: Path | None, database_url: str | None, state_dir: str | None) -> None:
-    """Print the revision the database is at, or `none`."""
+    """Print the revision the database is at, or `none`; standard error says which database."""
     with _told():
-        found = migrate.current(_url(config_path, database_url, state_dir))
+        url = _url(config_path, database_url, state_dir)
+        found = migrate.current(url)
+        say(shown(url) if migrate.exists(url) else f"{shown(url)}: there is no such file")
     click.echo(found or "none")
 
 
@@ -80,10 +95,11 @@ def current_command(config_path: Path | None, database_url: str | None, state_di
 def check_command(config_path: Path | None, database_url: str | None, state_dir: str | None) -> None:
     """Compare the database with what this version needs; exit status 1 when they differ."""
     with _told():
-        differences = migrate.check(_url(config_path, database_url, state_dir))
-    if differences:
-        stop(differences, EXIT_FAILED)
-    say(f"The schema is current: revision {migrate.head()}.")
+        url = _url(config_path, database_url, state_dir)
+        differences = migrate.check(url)
+        if differences:
+            stop(differences, EXIT_FAILED)
+        say(f"The schema of {shown(url)} is current: revision {migrate.head()}.")
 
 
 @migrate_command.command("sql")
@@ -92,10 +108,15 @@ def check_command(config_path: Path | None, database_url: str | None, state_dir:
 def sql_command(
     revisions: str, config_path: Path | None, database_url: str | None, state_dir: str | None
 ) -> None:
-    """Print the SQL that leads to REVISIONS, without connecting: a revision, or FROM:TO."""
+    """Print the SQL that leads to REVISIONS, without connecting: a revision, or FROM:TO.
+
+    It is for the kind of database of --database-url, else of the settings; a comment at its head says which.
+    """
     with _told():
-        text = migrate.sql(_url(config_path, database_url, state_dir), revisions)
-    click.echo(text, nl=False)
+        url = _url(config_path, database_url, state_dir)
+        text = migrate.sql(url, revisions)
+        kind = "PostgreSQL" if sqlite_directory(url) is None else "SQLite"
+    click.echo(f"-- For {kind}; nothing was run.\n{text}", nl=False)
 
 
 def _url(config_path: Path | None, url: str | None, state_dir: str | None) -> str:
@@ -112,12 +133,14 @@ def _told() -> Iterator[None]:
     try:
         yield
     except UnsupportedDatabase as error:
-        raise click.UsageError(str(error)) from None
+        stop([str(error)], EXIT_REFUSED)
+    except DataWouldGo as error:
+        stop([f"{error}. Say --yes to let that go."], EXIT_REFUSED)
     except StoreError as error:
         stop([str(error)], EXIT_FAILED)
 
 
-def _done(done: migrate.Migrated) -> str:
+def _done(url: str, done: migrate.Migrated) -> str:
     if not done.changed:
-        return f"Nothing to do: the database is at {done.after or 'no revision'}."
-    return f"Migrated from {done.before or 'nothing'} to {done.after or 'nothing'}."
+        return f"Nothing to do: {shown(url)} is at {done.after or 'no revision'}."
+    return f"Migrated {shown(url)} from {done.before or 'nothing'} to {done.after or 'nothing'}."

@@ -6,11 +6,13 @@ from typing import Final
 
 import click
 
+from pinch_server.cli.address import server_address
+from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, stop
 from pinch_server.cli.files import STANDARD
 from pinch_server.cli.help import epilog, lines
-from pinch_server.cli.limits import NAMES, describe, read_limits
+from pinch_server.cli.limits import explained, nearest, read_limits
 from pinch_server.cli.pruned_files import Reports, prune_many, prune_one
-from pinch_server.cli.pruning import Asked, Pruner
+from pinch_server.cli.pruning import Asked, Pruner, RefusedError
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.core.limits import Violation
 from pinch_server.formats.format import Format
@@ -26,7 +28,7 @@ _EPILOG: Final = epilog(
         "pinch prune sessions/*.json --out-dir smaller --stats all.json",
         "pinch prune body.json --server 127.0.0.1:50051 --out smaller.json",
     ),
-    lines("Limits", *(f"{name} = {describe(name)}" for name in NAMES)),
+    lines("Limits and their defaults, as long as no settings say otherwise", *explained()),
     lines(
         "The account, as --stats writes it",
         '{"stats": {…}, "edits": […], "measured": {…}, "decision_id": …, "unchanged_reason": …}',
@@ -43,7 +45,37 @@ _EPILOG: Final = epilog(
 )
 
 
-@click.command("prune", epilog=_EPILOG)
+class _Command(click.Command):
+    """Whoever gives a limit as an option of its own is told how a limit is given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads the arguments.
+
+        Raises:
+            click.UsageError: They are not what the command takes.
+        """
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = nearest(error.option_name.lstrip("-").replace("-", "_"))
+            if name is None:
+                raise
+            meant = f"--limit {name}={_value_of(error.option_name, given)}"
+            problem = f"No such option '{error.option_name}'. Did you mean {meant}?"
+            raise click.UsageError(problem, ctx) from None
+
+
+def _value_of(option: str, given: list[str]) -> str:
+    """What stands after an option, as far as one can tell."""
+    for argument, following in zip(given, [*given[1:], ""], strict=True):
+        name, equals, value = argument.partition("=")
+        if name == option:
+            return value if equals else following or "VALUE"
+    return "VALUE"
+
+
+@click.command("prune", cls=_Command, epilog=_EPILOG)
 @click.argument("names", metavar="[FILE|-]...", nargs=-1)
 @click.option(
     "--format",
@@ -52,7 +84,12 @@ _EPILOG: Final = epilog(
     help=f"Dialect of the bodies: {_FORMATS}.  [default: recognised]",
 )
 @click.option("--limit", "pairs", multiple=True, metavar="NAME=VALUE", help="A limit, see below; repeatable.")
-@click.option("--server", metavar="HOST:PORT", help="Ask a running service; else it is done in this process.")
+@click.option(
+    "--server",
+    metavar="HOST:PORT",
+    callback=server_address,
+    help="Ask a running service; else it is done in this process.",
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -68,7 +105,7 @@ _EPILOG: Final = epilog(
     help="Write each body there, under the name of its file; needed for several.",
 )
 @click.option("--dry-run", is_flag=True, help="Count only: the body comes out as it went in.")
-@click.option("--json", "as_json", is_flag=True, help="The account as JSON, not as a table.")
+@click.option("--json", "as_json", is_flag=True, help="The account as JSON, not as lines.")
 @config_option
 def prune_command(
     *,
@@ -99,11 +136,15 @@ def prune_command(
     reports = Reports(
         stats=Path(stats) if stats and stats != STANDARD else None, as_json=as_json or stats == STANDARD
     )
-    with _pruner(asked, server, timeout, config_path) as pruner:
-        if out_dir is None:
-            prune_one(pruner, names[0], out, reports)
-        else:
-            prune_many(pruner, names, out_dir, reports)
+    try:
+        with _pruner(asked, server, timeout, config_path) as pruner:
+            if out_dir is None:
+                prune_one(pruner, names[0], out, reports)
+            else:
+                prune_many(pruner, names, out_dir, reports)
+    except RefusedError as error:
+        # There was not even a pruner.
+        stop(error.problems, EXIT_REFUSED if error.is_callers_fault else EXIT_FAILED)
 
 
 def _read(format_name: str | None, pairs: tuple[str, ...], *, dry_run: bool) -> Asked:

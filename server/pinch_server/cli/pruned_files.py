@@ -4,27 +4,29 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.progress import Progress
 from rich.table import Table
 
 from pinch_server.cli import files
-from pinch_server.cli.account import account, table
-from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, console, say, stop
+from pinch_server.cli.account import account, reason_in_words, told
+from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, console, say, show, stop
 from pinch_server.cli.files import STANDARD, OversizeError, UnusableFileError
 from pinch_server.cli.pruning import Pruner, RefusedError
 from pinch_server.rpc.asking import oversize
 
+_BODY: Final = "body.json"
+
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Where the account goes besides the table.
+    """Where the account goes besides the lines for people.
 
     Attributes:
         stats: The file it is written to as JSON; None for none.
-        as_json: Whether standard error gets JSON instead of the table.
+        as_json: Whether standard error gets JSON instead of those lines.
     """
 
     stats: Path | None
@@ -38,13 +40,14 @@ def prune_one(pruner: Pruner, name: str, out: Path | None, reports: Reports) -> 
         SystemExit: It did not work out; standard output has nothing then.
     """
     try:
-        body, told = _pruned(pruner, name)
+        body, one = _pruned(pruner, name)
     except UnusableFileError as error:
         stop([str(error)], EXIT_REFUSED)
     except RefusedError as error:
-        stop(error.problems, EXIT_REFUSED if error.is_callers_fault else EXIT_FAILED)
+        problems = (_of_file(name, problem) for problem in error.problems)
+        stop(problems, EXIT_REFUSED if error.is_callers_fault else EXIT_FAILED)
     try:
-        _write_stats(reports, told)
+        _write_stats(reports, one)
         if out is None:
             files.write_standard(body)
         else:
@@ -52,9 +55,10 @@ def prune_one(pruner: Pruner, name: str, out: Path | None, reports: Reports) -> 
     except UnusableFileError as error:
         stop([str(error)], EXIT_FAILED)
     if reports.as_json:
-        say(_json(told))
+        say(_json(one))
     else:
-        console().print(table(told))
+        for line in told(one, budget_tokens=pruner.budget_tokens, is_stored=pruner.is_stored):
+            say(line)
 
 
 def prune_many(pruner: Pruner, names: Sequence[str], out_dir: Path, reports: Reports) -> None:
@@ -71,28 +75,29 @@ def prune_many(pruner: Pruner, names: Sequence[str], out_dir: Path, reports: Rep
         out_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         stop([f"{out_dir}: cannot be made: {error.strerror}"], EXIT_FAILED)
-    told: list[dict[str, Any]] = []
-    with Progress(console=console()) as progress:
+    accounts: list[dict[str, Any]] = []
+    screen = console()
+    with Progress(console=screen, disable=not screen.is_terminal) as progress:
         for name in progress.track(names, description="Pruning"):
             try:
                 body, one = _pruned(pruner, name)
                 files.write(targets[name], body)
-                told.append({"file": name, **one})
+                accounts.append({"file": name, **one})
             except (UnusableFileError, RefusedError) as error:
                 problems = error.problems if isinstance(error, RefusedError) else (str(error),)
-                told.append({"file": name, "problems": list(problems)})
+                accounts.append({"file": name, "problems": list(problems)})
     try:
-        _write_stats(reports, told)
+        _write_stats(reports, accounts)
     except UnusableFileError as error:
         stop([str(error)], EXIT_FAILED)
     if reports.as_json:
-        say(_json(told))
+        say(_json(accounts))
     else:
-        console().print(_summary(told))
-    failed = [one for one in told if "problems" in one]
+        show(_summary(accounts))
+    failed = [one for one in accounts if "problems" in one]
     if failed:
-        lines = [f"{one['file']}: {problem}" for one in failed for problem in one["problems"]]
-        stop([f"{len(failed)} of {len(told)} files failed:", *lines], EXIT_FAILED)
+        lines = [_of_file(one["file"], problem) for one in failed for problem in one["problems"]]
+        stop([f"{len(failed)} of {len(accounts)} files failed:", *lines], EXIT_FAILED)
 
 
 def _pruned(pruner: Pruner, name: str) -> tuple[bytes, dict[str, Any]]:
@@ -112,9 +117,19 @@ def _all_problems(pruner: Pruner, names: Sequence[str]) -> Iterator[str]:
         try:
             _pruned(pruner, name)
         except RefusedError as error:
-            yield from (f"{name}: {one}" for one in error.problems if one not in wrong_with_all)
+            yield from (_of_file(name, one) for one in error.problems if one not in wrong_with_all)
         except UnusableFileError as error:
             yield str(error)
+
+
+def _of_file(name: str, problem: str) -> str:
+    """A problem with a body in terms of its file: the API's name for the body is a usual name for a file."""
+    field, colon, words = problem.partition(": ")
+    shown = "<stdin>" if name == STANDARD else name
+    if not colon or not field.startswith(_BODY):
+        return problem
+    inside = field.removeprefix(_BODY).removeprefix(".")
+    return ": ".join(part for part in (shown, inside, words) if part)
 
 
 def _targets(names: Sequence[str], out_dir: Path) -> Mapping[str, Path]:
@@ -140,13 +155,22 @@ def _json(told: Any) -> str:
     return json.dumps(told, indent=2, ensure_ascii=False)
 
 
-def _summary(told: Sequence[Mapping[str, Any]]) -> Table:
-    shown = Table("file", "tokens before", "after", "saved", "budget met", "decision", box=None)
-    for one in told:
-        stats = one.get("stats")
+def _summary(accounts: Sequence[Mapping[str, Any]]) -> Table:
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    shown.add_column("file", overflow="fold", ratio=1)
+    for name in ("before", "after", "saved"):
+        shown.add_column(name, justify="right", no_wrap=True)
+    shown.add_column("budget", no_wrap=True)
+    shown.add_column("unchanged because", overflow="fold", ratio=1)
+    for one in accounts:
+        name, stats = Path(one["file"]).name, one.get("stats")
+        if "problems" in one:
+            shown.add_row(name, "", "", "", "", "failed, see below")
+            continue
+        reason = reason_in_words(one["unchanged_reason"])
         if stats is None:
-            shown.add_row(one["file"], "failed" if "problems" in one else "not counted")
+            shown.add_row(name, "", "", "", "", reason)
             continue
         numbers = (f"{stats[name]:,}" for name in ("original_tokens", "final_tokens", "tokens_saved"))
-        shown.add_row(one["file"], *numbers, "yes" if stats["budget_met"] else "no", one["decision_id"])
+        shown.add_row(name, *numbers, "met" if stats["budget_met"] else "not met", reason)
     return shown

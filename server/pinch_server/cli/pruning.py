@@ -35,11 +35,15 @@ class Pruner:
         prune: Takes the body and raises RefusedError when it is refused.
         most_bytes: The longest body it takes (bytes).
         violations: What is wrong with all that was asked for beside the body.
+        budget_tokens: The budget in force, where it is known here (tokens).
+        is_stored: Whether the decisions are kept.
     """
 
     prune: Callable[[bytes], Pruned[bytes]]
     most_bytes: int
     violations: tuple[Violation, ...]
+    budget_tokens: int | None
+    is_stored: bool
 
 
 class RefusedError(Exception):

@@ -1,6 +1,8 @@
 """`pinch serve`: the service, from its start to a signal."""
 
 import json
+import os
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -9,12 +11,16 @@ import click
 
 from pinch_server import __version__
 from pinch_server.app import App, StartError
-from pinch_server.cli.console import EXIT_FAILED, say, stop
+from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, stop
 from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.cli.signals import stop_signals
 from pinch_server.observe import logs
-from pinch_server.store.errors import StoreError
+from pinch_server.observe.line_queue import LineQueue
+from pinch_server.store.errors import StoreError, UnsupportedDatabase
+
+_FLUSH_SECONDS: Final = 1.0
+"""How long the end of the process waits for lines on their way to standard error (seconds)."""
 
 _EPILOG: Final = epilog(
     lines(
@@ -73,27 +79,51 @@ def serve_command(
         "--migrate": ("PINCH_STORE__MIGRATE", "true" if migrate else None),
         "--insecure": ("PINCH_SERVER__INSECURE", "true" if insecure else None),
     }
+    _occupy_standard_files()
     settings = settings_or_stop(config_path, options)
-    logs.configure(settings.log.level, settings.log.format)
+    words = logs.configure(settings.log.level, settings.log.format)
     app = App(settings)
-    with stop_signals() as wait_for_signal:
-        try:
-            app.start()
-        except (StartError, StoreError) as error:
-            stop([str(error)], EXIT_FAILED)
-        try:
-            _tell(app, ready_json=ready_json)
-            wait_for_signal()
-            say("Pinch stops: calls in flight finish, the journal goes to the database.")
-        finally:
-            app.stop()
+    is_whole = True
+    try:
+        with stop_signals() as wait_for_signal:
+            try:
+                app.start()
+            except (StartError, StoreError) as error:
+                words.flush(_FLUSH_SECONDS)
+                stop([str(error)], EXIT_REFUSED if isinstance(error, UnsupportedDatabase) else EXIT_FAILED)
+            try:
+                _tell(app, words, ready_json=ready_json)
+                wait_for_signal()
+                _say(words, "Pinch stops: calls in flight finish, the journal goes to the database.")
+            finally:
+                is_whole = app.stop()
+    finally:
+        words.flush(_FLUSH_SECONDS)
+    if not is_whole:
+        # A thread that is still at a call would be waited for at the interpreter's end, perhaps for ever;
+        # what was acknowledged is in the database or the journal.
+        sys.stdout.flush()
+        os._exit(0)
 
 
-def _tell(app: App, *, ready_json: bool) -> None:
+def _occupy_standard_files() -> None:
+    """Opens nothing under each number that was closed: libraries write to 2, which must not be a database."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+
+
+def _tell(app: App, words: LineQueue, *, ready_json: bool) -> None:
     at = app.addresses
-    say(
+    _say(
+        words,
         f"Pinch {__version__} takes calls on {at.grpc}; metrics on http://{at.http}/metrics;"
-        f" decisions in {at.database}."
+        f" decisions in {at.database}.",
     )
     if ready_json:
         click.echo(json.dumps(asdict(at)))
+
+
+def _say(words: LineQueue, line: str) -> None:
+    """Says a line on standard error, by the way of the log's lines: it may be full or stuck like theirs."""
+    words.put(f"{line}\n".encode("utf-8", "backslashreplace"))

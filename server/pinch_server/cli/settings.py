@@ -15,7 +15,7 @@ config_option: Final = click.option(
     "config_path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Settings file, TOML or YAML. Else the one that PINCH_CONFIG names.",
+    help="Settings file: .toml, .yaml or .yml. Else the one that PINCH_CONFIG names.",
 )
 """The option that every command with settings has."""
 

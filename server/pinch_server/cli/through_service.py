@@ -12,7 +12,7 @@ from pinch_server.cli.pruning import Asked, Pruner, RefusedError, wire_format
 from pinch_server.core.limits import Limits as CoreLimits
 from pinch_server.core.limits import Violation
 from pinch_server.decide import Body, InvalidCallError, PruneCall, limits_of, read_call
-from pinch_server.rpc.asking import is_callers_fault, violations_of
+from pinch_server.rpc.asking import is_callers_fault, nobody_answers, violations_of
 
 
 @contextmanager
@@ -47,10 +47,17 @@ def through_service(asked: Asked, server: str, timeout: float) -> Iterator[Prune
         try:
             return client.prune_body(body, wire_format(asked.format), limits=limits, dry_run=asked.dry_run)
         except PinchError as error:
-            raise _refused(error) from error
+            raise _refused(error, server) from error
 
     with client:
-        yield Pruner(prune, MESSAGE_LIMIT_BYTES, unsendable + out_of_range)
+        yield Pruner(
+            prune,
+            MESSAGE_LIMIT_BYTES,
+            unsendable + out_of_range,
+            # Without one of its own the call has the service's, which the reply does not tell.
+            budget_tokens=asked.limits.get("budget_tokens"),
+            is_stored=True,
+        )
 
 
 def _settings_of_the_service(given: Mapping[str, Any]) -> tuple[Violation, ...]:
@@ -84,11 +91,12 @@ def _on_the_wire(name: str, value: Any) -> Any:
     return f"{name}_{value}".upper() if isinstance(value, StrEnum) else value
 
 
-def _refused(error: PinchError) -> RefusedError:
+def _refused(error: PinchError, server: str) -> RefusedError:
     if not isinstance(error, CallError):
         return RefusedError((str(error),), is_callers_fault=False)
     violations = violations_of(error)
     if violations:
         lines = (f"{one.field}: {one.problem}" if one.field else one.problem for one in violations)
         return RefusedError(tuple(lines), is_callers_fault=True)
-    return RefusedError((str(error),), is_callers_fault=is_callers_fault(error))
+    words = nobody_answers(server, error) or str(error)
+    return RefusedError((words,), is_callers_fault=is_callers_fault(error))

@@ -51,9 +51,9 @@ def arguments_text(value: Any) -> str:
     return "" if value is None else json_text(value)
 
 
-def tools_tokens(*definitions: Any) -> int:
-    """What tool definitions cost: `len(json.dumps(tools)) // 3` in the original's spelling (tokens)."""
-    return sum(len(json.dumps(value)) // 3 for value in definitions if value)
+def tool_definitions(*definitions: Any) -> tuple[str, ...]:
+    """Tool definitions as they count: their JSON text in the original's spelling, `json.dumps(tools)`."""
+    return tuple(json.dumps(value) for value in definitions if value)
 
 
 def read_chat(messages: Iterable[Any], root: Address = ()) -> tuple[Message, ...]:

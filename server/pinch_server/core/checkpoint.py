@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pinch_server.core.conversation import ImagePart, Message
+from pinch_server.core.ledger import OPENED, Ledger
 from pinch_server.core.plan import Action, Reason
 from pinch_server.core.trimming import Step
 
@@ -41,9 +42,15 @@ class TrimmedResult:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Every result that was trimmed when a replay had passed one call point."""
+    """Where a replay stood when it had passed one call point.
+
+    Attributes:
+        trimmed: Every result that had been trimmed.
+        ledger: What the calls so far cost.
+    """
 
     trimmed: tuple[TrimmedResult, ...]
+    ledger: Ledger = OPENED
 
     @property
     def chars(self) -> int:

@@ -132,14 +132,14 @@ class Conversation:
 
     Attributes:
         messages: All of it, oldest first.
-        tools_tokens: The tool definitions that ship beside the messages (tokens).
+        tools: The tool definitions that ship beside the messages, as JSON texts; each has its own floor.
         preamble: Texts that ship before the messages, such as a system prompt of its own field; counted as
             one message, never touched.
         unsupported: Why this conversation must come back as it came, as a slug; None when it can be pruned.
     """
 
     messages: tuple[Message, ...]
-    tools_tokens: int = 0
+    tools: tuple[str, ...] = ()
     preamble: tuple[str, ...] = ()
     unsupported: str | None = None
 

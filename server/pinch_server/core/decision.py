@@ -42,6 +42,10 @@ class Decision:
         prefix_previous_messages: Messages of this session's previous payload.
         prefix_matched_messages: How many of those still match this payload from the start.
         prefix_matched_tokens: Tokens before the first difference.
+        sent_before_tokens: Tokens of what went out that an earlier call of the same session had sent already:
+            all before the newest answer of the model.
+        unchanged_prefix_tokens: Tokens of what went out before the first message that was trimmed for the
+            first time in this call; None when none was.
         settings_fingerprint: Short hash of the settings that shaped the plan.
         pinch_enabled: Whether pruning was switched on.
     """
@@ -78,6 +82,8 @@ class Decision:
     prefix_previous_messages: int | None = None
     prefix_matched_messages: int | None = None
     prefix_matched_tokens: int | None = None
+    sent_before_tokens: int | None = None
+    unchanged_prefix_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Final, TypeGuard
 
 from pinch_server.core.checkpoint import Checkpoint, TrimmedResult
@@ -81,7 +82,7 @@ class Draft:
     @classmethod
     def of(cls, messages: Sequence[Message], counter: Counter, fixed_tokens: int) -> "Draft":
         """The draft in which nothing is trimmed and nothing included yet."""
-        sizes = iter(counter.units(list(_counted_texts(messages))))
+        sizes = iter(counter.units(list(counted_texts(messages))))
         units: list[int] = []
         images: list[int] = []
         results: list[DraftResult] = []
@@ -116,6 +117,27 @@ class Draft:
             images=list(self.images),
             results=[replace(result) for result in self.results],
         )
+
+    def rewind(self, earlier: "Draft") -> None:
+        """Takes back all that was done since `earlier` was copied from this draft."""
+        self.units, self.images = list(earlier.units), list(earlier.images)
+        self.total, self.included = earlier.total, earlier.included
+        for result, before in zip(self.results, earlier.results, strict=True):
+            result.texts, result.units, result.step = before.texts, before.units, before.step
+            result.action, result.reason = before.action, before.reason
+            result.event_message = before.event_message
+            result.is_without_images = before.is_without_images
+
+    def totals(self) -> list[int]:
+        """What ships before each message and before the end, fixed tokens included (tokens)."""
+        tokens = self.counter.tokens
+        sizes = (tokens(units) + images for units, images in zip(self.units, self.images, strict=True))
+        return list(accumulate(sizes, initial=self.total))
+
+    def tokens_before(self, message: int) -> int:
+        """What the messages before one ship, nothing beside them (tokens)."""
+        tokens = self.counter.tokens
+        return sum(tokens(self.units[index]) + self.images[index] for index in range(message))
 
     def checkpoint(self) -> Checkpoint:
         """What has been trimmed so far."""
@@ -287,7 +309,7 @@ def is_trimmable(part: Part) -> TypeGuard[TextPart]:
     return isinstance(part, TextPart) and not is_image_note(part.text)
 
 
-def _counted_texts(messages: Sequence[Message]) -> Iterator[str]:
+def counted_texts(messages: Sequence[Message]) -> Iterator[str]:
     """Every text that ships, in the order in which a draft adds them up."""
     for message in messages:
         yield from message.fixed

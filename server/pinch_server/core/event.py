@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 
 from pinch_server.core.draft import Draft, DraftResult
 from pinch_server.core.forms import Form
 from pinch_server.core.limits import Limits
 from pinch_server.core.plan import Ranking, Reason
+from pinch_server.core.protection import protection
 from pinch_server.core.window import Window
 
 
@@ -59,19 +59,15 @@ class Candidates:
     released: list[DraftResult] = field(default_factory=list)
 
 
-def is_protected(tool: str, limits: Limits) -> bool:
-    """Whether results of this tool are never trimmed."""
-    return any(fnmatchcase(tool, glob) for glob in limits.protected_tools)
-
-
 def candidates_at(draft: Draft, window: Window, limits: Limits, end: int) -> Candidates:
     """What is open to trimming among the results before `end`."""
     found = Candidates()
+    is_protected = protection(limits.protected_tools)
     cap = limits.protected_max_chars
     for result in draft.results:
         if result.message >= end:
             break
-        if is_protected(result.tool, limits):
+        if is_protected(result.tool):
             continue
         if result.message >= window.fresh_start:
             if cap and result.chars > cap:
@@ -112,20 +108,23 @@ class Event:
         """Trims, stage by stage: outsized results, those outside the window, those a contraction releases."""
         for result, reason in candidates.outsized:
             self.draft.cap(result, self.form, reason, self.end)
-        self._trim(candidates.outside, Reason.OUTSIDE_WINDOW)
+        outside, released = candidates.outside, candidates.released
+        if not outside and not released:
+            return
+        ranks, takes_all = self._ranks([*outside, *released])
+        self.looked_at += len(outside)
+        self._trim(_in_order(outside, ranks), Reason.OUTSIDE_WINDOW, takes_all=takes_all)
         if self._is_above():
-            self._trim(candidates.released, Reason.CONTRACTION)
+            self.looked_at += len(released)
+            ranks = {index - len(outside): rank for index, rank in ranks.items()}
+            self._trim(_in_order(released, ranks), Reason.CONTRACTION, takes_all=False)
 
     def _is_above(self) -> bool:
         return self.draft.total > self.target
 
-    def _trim(self, results: list[DraftResult], reason: Reason) -> None:
-        if not results:
-            return
-        self.looked_at += len(results)
-        ordered, takes_all = self._in_order(results)
+    def _trim(self, ordered: list[DraftResult], reason: Reason, *, takes_all: bool) -> None:
         for result in ordered:
-            if not (self._is_above() or (takes_all and reason is Reason.OUTSIDE_WINDOW)):
+            if not (self._is_above() or takes_all):
                 break
             self.draft.take_first_step(result, self.form, self.limits.max_summarize_chars, reason, self.end)
         if self.form.has_second_step:
@@ -140,16 +139,21 @@ class Event:
                     break
                 self.draft.omit_images(result, reason, self.end)
 
-    def _in_order(self, results: list[DraftResult]) -> tuple[list[DraftResult], bool]:
-        """The candidates as they will be trimmed, errors last; and whether all of them are, budget or not."""
-        ranked = self.order(results, self.end)
-        self.ranked = self.ranked or ranked
-        if ranked.indices is None:
-            return sorted(results, key=lambda result: result.value.is_error), True
-        seen: set[int] = set()
-        ordered: list[DraftResult] = []
-        for index in ranked.indices:
-            if 0 <= index < len(results) and index not in seen:
-                seen.add(index)
-                ordered.append(results[index])
-        return sorted(ordered, key=lambda result: result.value.is_error), False
+    def _ranks(self, results: list[DraftResult]) -> tuple[dict[int, int], bool]:
+        """The rank of each candidate by its index; and whether those outside are all taken, budget or not.
+
+        Both stages are ranked at once: a ranking may cost a round trip, and there is time for one.
+        """
+        self.ranked = self.order(results, self.end)
+        if self.ranked.indices is None:
+            return {index: index for index in range(len(results))}, True
+        ranks: dict[int, int] = {}
+        for index in self.ranked.indices:
+            ranks.setdefault(index, len(ranks))
+        return ranks, False
+
+
+def _in_order(results: list[DraftResult], ranks: dict[int, int]) -> list[DraftResult]:
+    """The results that have a rank, as they will be trimmed: errors last."""
+    named = sorted((index for index in range(len(results)) if index in ranks), key=ranks.__getitem__)
+    return sorted((results[index] for index in named), key=lambda result: result.value.is_error)

@@ -1,10 +1,10 @@
 """The identifiers of a text: paths, names, ids and numbers that a model may have to repeat to the letter."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:\-]{4,}[A-Za-z0-9_]")
-_MARKS: Final = frozenset("0123456789_./:-")
 
 
 def words(text: str) -> list[str]:
@@ -18,8 +18,14 @@ def identifiers(text: str) -> list[str]:
     An identifier has at least six characters and something that prose lacks: a separator, a digit or an inner
     capital.
     """
-    return [word for word in dict.fromkeys(_WORD.findall(text)) if _is_marked(word)]
+    return marked(_WORD.findall(text))
 
 
-def _is_marked(word: str) -> bool:
-    return not _MARKS.isdisjoint(word) or not (word[1:].islower() or word.isupper())
+def marked(found: Iterable[str]) -> list[str]:
+    """The identifiers among words, each once, in order of first appearance."""
+    # A word is ASCII, so one that is not all letters has a digit or a separator.
+    return [
+        word
+        for word in dict.fromkeys(found)
+        if not word.isalpha() or not (word[1:].islower() or word.isupper())
+    ]

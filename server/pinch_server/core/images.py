@@ -18,6 +18,8 @@ input."""
 
 _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+/-]{1,60}")
 _NOTE: Final = re.compile(r"\[image omitted: ([0-9]+x[0-9]+ )?[A-Za-z0-9.+/-]{1,60}\]")
+LONGEST_EDGE: Final = 65_535
+"""The longest edge a size is believed of (pixels): what most formats can hold."""
 
 
 class ImageRule(Enum):
@@ -41,8 +43,8 @@ def image_size(data: str) -> tuple[int, int] | None:
         width, height = imagesize.get(io.BytesIO(content))
     except (binascii.Error, ValueError, OverflowError, IndexError, TypeError):
         return None
-    width, height = int(width), int(height)
-    return (width, height) if width > 0 and height > 0 else None
+    is_plausible = 0 < width <= LONGEST_EDGE and 0 < height <= LONGEST_EDGE
+    return (int(width), int(height)) if is_plausible else None
 
 
 def image_tokens(size: tuple[int, int] | None, rule: ImageRule, *, low_detail: bool = False) -> int:

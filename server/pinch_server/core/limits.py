@@ -29,6 +29,15 @@ class TrimStyle(StrEnum):
         return self is TrimStyle.KEYED
 
 
+class Trigger(StrEnum):
+    """What calls for an event under replay."""
+
+    BUDGET = "budget"
+    """A conversation over its budget."""
+    ECONOMIC = "economic"
+    """That, and below it whatever pays back at the cache's prices within the calls expected to follow."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """The range one numeric limit must lie in.
@@ -75,7 +84,8 @@ class Limits:
         target_tokens: Where trimming stops once it has begun under replay (tokens; None: half the budget).
         min_tokens_saved: Less than this to gain in all, and nothing is trimmed (tokens).
         min_gain: Under replay, less than this share of the size to gain, and no event is held.
-        protected_tools: Globs of tool names whose results are never trimmed.
+        protected_tools: Globs of tool names whose results are never trimmed: at most 256, of 200 characters
+            each.
         relevance: Whether candidates are ranked; False gives the uniform order.
         stability: How the plan relates to the calls before this one.
         trim_style: The form a trimmed result takes.
@@ -83,6 +93,13 @@ class Limits:
         caps_on_arrival: Under replay, whether an outsized result is capped the first time it is seen,
             whatever the budget: that never changes a prefix that was sent.
         omit_images: Whether old images inside tool results may become a text part when the budget needs it.
+        trigger: What calls for an event under replay.
+        ledger_share: Under replay, no event that leaves the session dearer than this against an untrimmed
+            one, by its calls so far at the cache's prices (share; None: not reckoned).
+        ledger_ceiling: Above so many budgets an event is held whatever the ledger says (0: never).
+        cache_write_multiplier: What a token written to the provider's cache costs, in uncached ones.
+        cache_read_multiplier: What a token read from it costs, in uncached ones.
+        cache_expected_calls: How many calls of a session are taken to follow an event.
     """
 
     budget_tokens: int = 50_000
@@ -101,6 +118,17 @@ class Limits:
     placeholder_chars: int = 800
     caps_on_arrival: bool = False
     omit_images: bool = True
+    trigger: Trigger = Trigger.BUDGET
+    ledger_share: float | None = None
+    ledger_ceiling: float = 1.5
+    cache_write_multiplier: float = 1.25
+    cache_read_multiplier: float = 0.1
+    cache_expected_calls: int = 20
+
+    @property
+    def acts_below_budget(self) -> bool:
+        """Whether anything may be trimmed of a conversation that always was within its budget."""
+        return self.caps_on_arrival or self.trigger is Trigger.ECONOMIC
 
     @property
     def target(self) -> int:
@@ -119,6 +147,11 @@ ORIGINAL: Final = Limits(
 PLAIN_KEPT_CHARS: Final = 3_000
 """Characters a plain elision keeps, head and tail together: the least a length limit may be."""
 
+MOST_GLOBS: Final = 256
+"""How many globs may protect tools."""
+GLOB_CHARS: Final = 200
+"""How long one of them may be (characters)."""
+
 _MOST: Final = 2**31 - 1
 
 BOUNDS: Final[Mapping[str, Bound]] = {
@@ -132,6 +165,11 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     "min_tokens_saved": Bound(0, _MOST),
     "min_gain": Bound(0, 0.99),
     "placeholder_chars": Bound(0, 4_000),
+    "ledger_share": Bound(0, 1),
+    "ledger_ceiling": Bound(1, 1_000, zero_means="no ceiling"),
+    "cache_write_multiplier": Bound(0, 100),
+    "cache_read_multiplier": Bound(0, 100),
+    "cache_expected_calls": Bound(0, _MOST),
 }
 """The bound of every numeric limit, by its name: settings, wire and command line all read it here."""
 
@@ -163,8 +201,18 @@ def _violations(limits: Limits) -> Iterator[Violation]:
         value = getattr(limits, field.name)
         if bound is not None and value is not None and not bound.admits(value):
             yield Violation(field.name, f"{value} is out of range; give {bound}")
-    for glob in limits.protected_tools:
-        if not glob.strip():
-            yield Violation(
-                "protected_tools", "a glob is blank; give a tool name or a pattern such as memory_*"
-            )
+    yield from _glob_violations(limits.protected_tools)
+
+
+def _glob_violations(globs: tuple[str, ...]) -> Iterator[Violation]:
+    """At most one violation of a kind: a list of any length must not become as long a list of words."""
+    if len(globs) > MOST_GLOBS:
+        yield Violation("protected_tools", f"{len(globs)} globs are too many; give {MOST_GLOBS} or fewer")
+        return
+    longest = max(map(len, globs), default=0)
+    if longest > GLOB_CHARS:
+        yield Violation(
+            "protected_tools", f"a glob of {longest} characters is too long; give {GLOB_CHARS} or fewer"
+        )
+    if not all(glob.strip() for glob in globs):
+        yield Violation("protected_tools", "a glob is blank; give a tool name or a pattern such as memory_*")

@@ -84,6 +84,7 @@ class Stats:
         budget_met: Whether what ships is within the budget.
         ranking: How candidates were ordered.
         ranking_reason: Why not in a better way; empty when nothing stood in the way.
+        fixed_tokens: What ships beside the messages, in both sizes (tokens).
     """
 
     pruned: bool
@@ -98,6 +99,7 @@ class Stats:
     budget_met: bool
     ranking: Ranking
     ranking_reason: str = ""
+    fixed_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,8 @@
 """The plan: which results are trimmed, in which order, until the conversation fits its budget."""
 
+from dataclasses import replace
+from functools import partial
+
 from pinch_server.core.checkpoint import Checkpoints
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import Counter
@@ -35,16 +38,18 @@ def plan_pruning(
         The plan. Nothing changes when the conversation is within its budget and always was.
     """
     messages = conversation.messages
-    draft = _draft(conversation, limits, counter)
-    fixed = draft.total
+    fixed = fixed_tokens(conversation, limits, counter)
+    draft = begun_draft(conversation, counter, fixed)
+    unchanged = partial(unchanged_plan, limits=limits, fixed=fixed)
+    beside = draft.total
     original = draft.whole_total()
     if conversation.unsupported is not None:
-        return unchanged_plan(original, limits, conversation.unsupported)
-    if original <= limits.budget_tokens and not limits.caps_on_arrival:
-        return unchanged_plan(original, limits, "within_budget")
+        return unchanged(original, reason=conversation.unsupported)
+    if original <= limits.budget_tokens and not limits.acts_below_budget:
+        return unchanged(original, reason="within_budget")
     if limits.stability is Stability.REPLAY:
-        replay = Replay(messages, draft, limits, _form_at(conversation, draft, limits), order)
-        end = replay.run(checkpoints, f"{limits!r} {counter.method} {fixed}")
+        replay = Replay(messages, draft, limits, form_at(conversation, draft, limits), order)
+        end = replay.run(checkpoints, f"{limits!r} {counter.method} {beside}")
         event, is_gain_small = replay.event, replay.is_gain_small
     else:
         end = len(messages)
@@ -55,10 +60,10 @@ def plan_pruning(
     candidates = event.looked_at if event is not None else 0
     if not edits:
         reason = "within_budget" if original <= limits.budget_tokens else "nothing_to_trim"
-        return unchanged_plan(
-            original, limits, "gain_too_small" if is_gain_small else reason, candidates=candidates
-        )
-    return Plan(tuple(edits), _stats(draft, original, limits, candidates, event, end))
+        reason = "gain_too_small" if is_gain_small else reason
+        return unchanged(original, reason=reason, candidates=candidates)
+    stats = _stats(draft, original, limits, candidates, event, end)
+    return Plan(tuple(edits), replace(stats, fixed_tokens=fixed))
 
 
 def _single_event(
@@ -67,7 +72,7 @@ def _single_event(
     """The one event of a call that is decided anew; None when there is too little to gain."""
     end = len(conversation.messages)
     window = window_at(conversation.messages, end, limits)
-    form = _form_at(conversation, draft, limits)(end)
+    form = form_at(conversation, draft, limits)(end)
     if limits.min_tokens_saved > 0:
         attempt = draft.copy()
         Event(attempt, limits, form, uniform, end, target=-1).hold(
@@ -80,7 +85,8 @@ def _single_event(
     return event
 
 
-def _form_at(conversation: Conversation, draft: Draft, limits: Limits) -> FormAt:
+def form_at(conversation: Conversation, draft: Draft, limits: Limits) -> FormAt:
+    """How results are trimmed at each event of a conversation."""
     if limits.trim_style is TrimStyle.PLAIN:
         plain = PlainForm()
         return lambda _end: plain
@@ -93,7 +99,7 @@ def _form_at(conversation: Conversation, draft: Draft, limits: Limits) -> FormAt
     return keyed
 
 
-def unchanged_plan(total: int, limits: Limits, reason: str, *, candidates: int = 0) -> Plan:
+def unchanged_plan(total: int, limits: Limits, reason: str, *, candidates: int = 0, fixed: int = 0) -> Plan:
     """The plan that leaves a conversation of `total` tokens as it came, for a reason given as a slug."""
     stats = Stats(
         pruned=False,
@@ -107,6 +113,7 @@ def unchanged_plan(total: int, limits: Limits, reason: str, *, candidates: int =
         candidates=candidates,
         budget_met=total <= limits.budget_tokens,
         ranking=Ranking.NOT_NEEDED,
+        fixed_tokens=fixed,
     )
     return Plan((), stats, reason)
 
@@ -135,11 +142,17 @@ def _stats(
 
 def measure(conversation: Conversation, limits: Limits, counter: Counter) -> int:
     """The size of a conversation as it came, fixed tokens included, without a plan for it (tokens)."""
-    return _draft(conversation, limits, counter).whole_total()
+    return begun_draft(conversation, counter, fixed_tokens(conversation, limits, counter)).whole_total()
 
 
-def _draft(conversation: Conversation, limits: Limits, counter: Counter) -> Draft:
+def fixed_tokens(conversation: Conversation, limits: Limits, counter: Counter) -> int:
+    """What ships beside the messages: what the caller says, else the body's own tool definitions (tokens)."""
+    if limits.extra_fixed_tokens is not None:
+        return limits.extra_fixed_tokens
+    return sum(map(counter.tokens, counter.units(conversation.tools)))
+
+
+def begun_draft(conversation: Conversation, counter: Counter, fixed: int) -> Draft:
     """The conversation with nothing trimmed, over all that ships beside its messages."""
-    fixed = conversation.tools_tokens if limits.extra_fixed_tokens is None else limits.extra_fixed_tokens
     preamble = counter.tokens(sum(counter.units(conversation.preamble)))
     return Draft.of(conversation.messages, counter, fixed + preamble)

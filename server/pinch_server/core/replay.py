@@ -7,15 +7,17 @@ them, on any replica, with no session store.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pinch_server.core.checkpoint import Checkpoints, checkpoint_keys
 from pinch_server.core.conversation import Message, Speaker
 from pinch_server.core.draft import Draft, DraftResult
-from pinch_server.core.event import Event, Order, candidates_at, is_protected
+from pinch_server.core.event import Event, Order, candidates_at
 from pinch_server.core.forms import FormAt
-from pinch_server.core.limits import Limits
+from pinch_server.core.ledger import OPENED, Ledger, pays_back
+from pinch_server.core.limits import Limits, Trigger
 from pinch_server.core.plan import Reason
+from pinch_server.core.protection import protection
 from pinch_server.core.trimming import Step
 from pinch_server.core.window import Window, WindowWalk
 
@@ -60,11 +62,15 @@ class Replay:
     _walk: WindowWalk = field(init=False)
     _outsized: list[DraftResult] = field(init=False)
     _pool: "_Pool" = field(init=False)
+    _ledger: Ledger = OPENED
+    _whole_totals: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         limits = self.limits
+        self._whole_totals = self.draft.totals() if self._is_reckoned else []
         self._walk = WindowWalk(limits)
-        open_results = [r for r in self.draft.results if not is_protected(r.tool, limits)]
+        is_protected = protection(limits.protected_tools)
+        open_results = [r for r in self.draft.results if not is_protected(r.tool)]
         cap = limits.protected_max_chars
         self._outsized = [r for r in open_results if cap and r.chars > cap]
         self._pool = _Pool(self.draft, limits, open_results)
@@ -82,9 +88,15 @@ class Replay:
         for point in points[first:]:
             self._reach(point)
         if checkpoints is not None and first < len(points):
-            checkpoints.put(keys[-1], self.draft.checkpoint())
+            checkpoints.put(keys[-1], replace(self.draft.checkpoint(), ledger=self._ledger))
         self.draft.include(len(self.messages))
         return points[-1]
+
+    def points(self) -> Iterator[int]:
+        """Walks all points from the start, and stops at each for whoever wants to look at the draft."""
+        for point in call_points(self.messages):
+            self._reach(point)
+            yield point
 
     def _resume(self, points: Sequence[int], keys: Sequence[bytes], checkpoints: Checkpoints) -> int:
         """Restores the newest known point before the last; gives the index of the point to go on from.
@@ -95,6 +107,7 @@ class Replay:
             checkpoint = checkpoints.get(keys[index])
             if checkpoint is not None:
                 self.draft.restore(checkpoint)
+                self._ledger = checkpoint.ledger
                 self._walk_to(points[index])
                 return index + 1
         return 0
@@ -110,17 +123,60 @@ class Replay:
         self._walk_to(end)
         if self.limits.caps_on_arrival:
             self._cap_fresh(self._walk.window().fresh_start, end)
-        if self.draft.total <= self.limits.budget_tokens:
-            return
+        if self.draft.total > self.limits.budget_tokens:
+            if not self._hold(end):
+                self.is_gain_small = True
+                self._cap_fresh(self._walk.window().fresh_start, end)
+        elif self.limits.trigger is Trigger.ECONOMIC and self.draft.total > self.limits.target:
+            self._hold(end)
+        if self._is_reckoned:
+            self._ledger = self._ledger_after(end)
+
+    def _hold(self, end: int) -> bool:
+        """Holds an event, unless it would gain too little or cost too much; says whether it did."""
         window = self._walk.window()
         self._pool.extend(window.contracted_start)
         if self._gain(window, end) < self._least_gain():
-            self.is_gain_small = True
-            self._cap_fresh(window.fresh_start, end)
-            return
-        self.event = Event(self.draft, self.limits, self.form_at(end), self.order, end, self.limits.target)
-        self.event.hold(candidates_at(self.draft, window, self.limits, end))
+            return False
+        before = self.draft.copy() if self._is_reckoned else None
+        event = Event(self.draft, self.limits, self.form_at(end), self.order, end, self.limits.target)
+        event.hold(candidates_at(self.draft, window, self.limits, end))
+        if before is not None and not self._is_worth_it(end, before.total):
+            self.draft.rewind(before)
+            return False
+        self.event = event
         self._pool.refresh()
+        return True
+
+    @property
+    def _is_reckoned(self) -> bool:
+        return self.limits.ledger_share is not None or self.limits.trigger is Trigger.ECONOMIC
+
+    def _is_worth_it(self, end: int, total: int) -> bool:
+        """Whether the event just held at a size of `total` may stand."""
+        limits = self.limits
+        removed, sent = total - self.draft.total, self._ledger.sent
+        if total <= limits.budget_tokens and not pays_back(limits, removed, sent - self._shared(end)):
+            return False
+        if limits.ledger_share is None or total > limits.ledger_ceiling * limits.budget_tokens > 0:
+            return True
+        return self._ledger_after(end).excess(limits) <= limits.ledger_share
+
+    def _ledger_after(self, end: int) -> Ledger:
+        return self._ledger.after(end, self.draft.total, self._whole_totals[end], self._shared(end))
+
+    def _shared(self, end: int) -> int:
+        """What the call at `end` ships just as the call before it did (tokens)."""
+        sent = self._ledger.end
+        changed = (
+            result.message
+            for result in self.draft.results
+            if result.event_message == end and result.action is not None and result.message < sent
+        )
+        first = next(changed, None)
+        if first is None:
+            return self._ledger.sent
+        return self._whole_totals[0] + self.draft.tokens_before(first)
 
     def _least_gain(self) -> float:
         return max(1, self.limits.min_tokens_saved, self.limits.min_gain * self.draft.total)

@@ -143,6 +143,7 @@ def _is_elided(texts: Sequence[str]) -> bool:
     before = list(accumulate(map(len, texts), initial=0))
     total = before[-1]
     kept_whole = list(accumulate((not _is_removed(text) for text in texts), initial=0))
+    claimed = list(accumulate(map(_claimed, texts), initial=0))
     passed_before, passed_after = _passed_over(texts), _passed_over(reversed(texts))
     heads: list[tuple[_Gap, int]] = []
     tails: list[tuple[_Gap, int]] = []
@@ -157,7 +158,7 @@ def _is_elided(texts: Sequence[str]) -> bool:
                 tails.append((gap, tail))
     return any(
         _are_ends(head, tail)
-        and (removed := _removed_between(texts, kept_whole, first, last)) is not None
+        and (removed := _removed_between(claimed, kept_whole, first, last)) is not None
         and head + removed + tail > PLAIN_KEPT_CHARS
         for first, head in heads
         for last, tail in tails[-_GAPS_TRIED:]
@@ -172,7 +173,9 @@ def _are_ends(head: int, tail: int) -> bool:
     return max(head, tail) >= SIDE_CHARS - _SHORT_MOVE and min(head, tail) >= SIDE_CHARS - _LONG_MOVE
 
 
-def _removed_between(texts: Sequence[str], kept_whole: Sequence[int], first: _Gap, last: _Gap) -> int | None:
+def _removed_between(
+    claimed: Sequence[int], kept_whole: Sequence[int], first: _Gap, last: _Gap
+) -> int | None:
     """What the gaps from `first` to `last` claim; None where something between them was kept."""
     if first == last:
         return first.removed
@@ -180,7 +183,7 @@ def _removed_between(texts: Sequence[str], kept_whole: Sequence[int], first: _Ga
         return None
     if kept_whole[last.part] > kept_whole[first.part + 1]:
         return None
-    return first.removed + last.removed + sum(map(_claimed, texts[first.part + 1 : last.part]))
+    return first.removed + last.removed + claimed[last.part] - claimed[first.part + 1]
 
 
 def _passed_over(texts: Iterable[str]) -> list[int]:

@@ -7,6 +7,8 @@ from typing import Final
 from pinch_server.core.conversation import Message, Speaker
 from pinch_server.core.cuts import head_end
 
+MESSAGE_CHARS: Final = 20_000
+"""How much of the last user message a frame carries (characters): far more than a classifier reads."""
 CONTEXT_CHARS: Final = 200
 """How much of the previous message a frame carries (characters)."""
 
@@ -16,7 +18,8 @@ class TurnFrame:
     """The current turn, framed.
 
     Attributes:
-        message: The text of the last user message that has any; empty when there is none.
+        message: The start of the text of the last user message that has any, at most 20,000 characters; empty
+            when there is none.
         previous_context: The start of the nearest earlier user or assistant text, at most 200 characters;
             empty on the first turn. Never tool output, never the system prompt.
         framed: Both in one text, or the message alone when there is no context.
@@ -46,5 +49,5 @@ def turn_frame(messages: Sequence[Message]) -> TurnFrame:
         if found:
             context = text[: head_end(text, CONTEXT_CHARS)]
             return TurnFrame(found, context, f"Context: {context}\n---\nMessage: {found}")
-        found = text
+        found = text[: head_end(text, MESSAGE_CHARS)] or text[:MESSAGE_CHARS]
     return TurnFrame(found, "", found)

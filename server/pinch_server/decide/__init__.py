@@ -1,7 +1,16 @@
 """The use case: read, count, plan, write, record. Whatever fails on the way is a value in the reply."""
 
-from pinch_server.decide.call import Body, CallContext, Decided, InvalidCallError, Measured, PruneCall
+from pinch_server.decide.call import (
+    Body,
+    CallContext,
+    Decided,
+    InvalidCallError,
+    Measured,
+    Patience,
+    PruneCall,
+)
 from pinch_server.decide.decider import Decider
+from pinch_server.decide.ranking import Ranker, RankingPolicy
 from pinch_server.decide.reading import limits_of, read_call
 from pinch_server.decide.row import STORED_CHARS, Policy, stored_text
 
@@ -13,8 +22,11 @@ __all__ = [
     "Decider",
     "InvalidCallError",
     "Measured",
+    "Patience",
     "Policy",
     "PruneCall",
+    "Ranker",
+    "RankingPolicy",
     "limits_of",
     "read_call",
     "stored_text",

@@ -7,9 +7,12 @@ from typing import Any
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.limits import Violation
 from pinch_server.core.plan import Edit, Stats
+from pinch_server.core.pricing import NOTHING_KNOWN, CacheContext, Economics
+from pinch_server.core.probe import PrefixMatch
 from pinch_server.core.turn_frame import TurnFrame
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import ByteEdit
+from pinch_server.ports import WhenGone
 
 
 class InvalidCallError(Exception):
@@ -49,6 +52,7 @@ class CallContext:
         prompt_rate: USD per million prompt tokens, as a decimal string.
         cached_rate: USD per million cached prompt tokens, as a decimal string.
         cache_write_rate: USD per million tokens written to the cache, as a decimal string.
+        cache: What it knows of the provider's cache.
         labels: The router's own words for the log line; they are not stored.
     """
 
@@ -59,6 +63,7 @@ class CallContext:
     prompt_rate: str = ""
     cached_rate: str = ""
     cache_write_rate: str = ""
+    cache: CacheContext = NOTHING_KNOWN
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -79,6 +84,19 @@ class PruneCall:
     context: CallContext = CallContext()
     dry_run: bool = False
     violations: tuple[Violation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the caller waits.
+
+    Attributes:
+        seconds: Time left when the call came; None for a caller that waits for ever (seconds).
+        when_gone: Registers what to do when the caller leaves; None where nobody can tell.
+    """
+
+    seconds: float | None = None
+    when_gone: WhenGone | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +121,7 @@ class Decided:
     Attributes:
         decision_id: Its id.
         persisted: Whether the decision can no longer be lost.
+        budget_tokens: The budget it was planned under (tokens).
         stats: What the plan adds up to.
         edits: What changes; empty in a dry run.
         byte_edits: For a body, the byte range of each edit, in the same order; empty for typed messages.
@@ -110,10 +129,13 @@ class Decided:
         measured: The prompt that ships; None when the history is not in the request.
         turn_frame: The current turn for the router's classifier; None when nothing could be read.
         format: The dialect the body was read in; None for typed messages and unreadable bodies.
+        economics: What the trims are worth; None when the caller gave no prices.
+        prefix: How much of the session's previous payload repeats; None without a session, or unprobed.
     """
 
     decision_id: str
     persisted: bool
+    budget_tokens: int
     stats: Stats
     edits: tuple[Edit, ...]
     byte_edits: tuple[ByteEdit, ...]
@@ -121,3 +143,5 @@ class Decided:
     measured: Measured | None
     turn_frame: TurnFrame | None
     format: Format | None
+    economics: Economics | None = None
+    prefix: PrefixMatch | None = None

@@ -1,28 +1,35 @@
 """One call from its arrival to its answer."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import Chars3, Counter
 from pinch_server.core.decision import Decision, Outcome
-from pinch_server.core.event import oldest_first, uniform
+from pinch_server.core.draft import counted_texts
+from pinch_server.core.event import uniform
 from pinch_server.core.limits import Limits
 from pinch_server.core.plan import Edit, Plan
 from pinch_server.core.planning import measure, plan_pruning, unchanged_plan
+from pinch_server.core.probe import Payload, PrefixMatch, compare
+from pinch_server.core.scoring import Scoring
 from pinch_server.core.turn_frame import turn_frame
-from pinch_server.decide.call import Body, Decided, Measured, PruneCall
+from pinch_server.decide.call import Body, Decided, Measured, Patience, PruneCall
 from pinch_server.decide.checkpoints import RecentCheckpoints
+from pinch_server.decide.payloads import RecentPayloads
+from pinch_server.decide.ranking import Ranker, RankingPolicy, SettledCheckpoints
 from pinch_server.decide.reading import ReadCall, read_call
 from pinch_server.decide.row import Policy, decision_row
+from pinch_server.decide.worth import worth
 from pinch_server.formats.body import Reading, byte_edits
 from pinch_server.formats.errors import NotUnderstoodError
 from pinch_server.formats.json_body import ByteEdit
 from pinch_server.ports import Clock, Ids, Observer, Recorder
 
 _LOG: Final = logging.getLogger(__name__)
-_BYTES: Final = Chars3(error_bound=1.0)
+_BYTES: Final = Chars3(bound=1.0)
 """Estimates a body that nobody could read by its bytes: three of them a token, whatever they say."""
 
 
@@ -40,6 +47,7 @@ class Decider:
         observer: Observer,
         clock: Clock,
         ids: Ids,
+        ranker: Ranker | None = None,
     ) -> None:
         self._policy = policy
         self._counter = counter
@@ -47,10 +55,23 @@ class Decider:
         self._observer = observer
         self._clock = clock
         self._ids = ids
+        self._ranker = ranker or Ranker(clock, RankingPolicy(Scoring.AGE))
         self._checkpoints = RecentCheckpoints()
+        self._payloads = RecentPayloads()
 
-    def decide(self, call: PruneCall) -> Decided:
+    def decide(
+        self,
+        call: PruneCall,
+        patience: Patience = Patience(),  # noqa: B008 it is frozen
+        written: Callable[[Decided], object] | None = None,
+    ) -> Decided:
         """Plans one call, and records the decision before it answers.
+
+        Args:
+            call: The call.
+            patience: How long its caller waits for the answer.
+            written: Given the answer as it is but for `persisted`, before the decision is recorded: when it
+                fails, its error comes out here and nothing was recorded.
 
         Raises:
             InvalidCallError: The call breaks its contract; every violation at once.
@@ -59,16 +80,23 @@ class Decider:
         read = read_call(call, self._policy.limits)
         read_at = self._clock.monotonic()
         self._observer.stage("read", read_at - started)
-        plan = self._plan(call, read)
+        plan = self._plan(call, read, patience)
         self._observer.stage("plan", self._clock.monotonic() - read_at)
         planned = self._write(plan, read, is_dry=call.dry_run)
         decision = self._row(call, read, planned.plan, started)
-        persisted = self._keep(decision)
-        self._tell(call, planned, decision)
+        payload, prefix = self._probe(decision.session_hash, read.conversation, planned)
+        if prefix is not None:
+            decision = replace(
+                decision,
+                prefix_previous_messages=prefix.previous_messages,
+                prefix_matched_messages=prefix.matching_messages,
+                prefix_matched_tokens=prefix.matching_tokens,
+            )
         conversation, reading = read.conversation, read.reading
-        return Decided(
+        decided = Decided(
             decision_id=decision.decision_id,
-            persisted=persisted,
+            persisted=False,
+            budget_tokens=read.limits.budget_tokens,
             stats=planned.plan.stats,
             edits=planned.edits,
             byte_edits=planned.byte_edits,
@@ -76,22 +104,43 @@ class Decider:
             measured=self._measured(conversation, planned),
             turn_frame=turn_frame(conversation.messages) if conversation else None,
             format=reading.dialect.format if reading else None,
+            economics=worth(call.context, read, planned.plan, decision.created_at),
+            prefix=prefix,
         )
+        if written is not None:
+            written(decided)
+        self._tell(call, planned, decision)
+        if decision.session_hash is not None and payload is not None:
+            self._payloads.put(decision.session_hash, payload, self._clock.monotonic())
+        if prefix is not None and prefix.share is not None:
+            self._observer.prefix_matched(prefix.share)
+        # Last, so that no fault leaves the row of an answer that nobody got.
+        return replace(decided, persisted=self._keep(decision))
 
     def report(self, outcome: Outcome) -> bool:
         """Keeps what became of a decision; says whether it can no longer be lost."""
         return self._recorder.report(outcome)
 
-    def _plan(self, call: PruneCall, read: ReadCall) -> Plan:
+    def _plan(self, call: PruneCall, read: ReadCall, patience: Patience) -> Plan:
         limits, conversation = read.limits, read.conversation
         if conversation is None:
             size = len(call.conversation.json) if isinstance(call.conversation, Body) else 0
             return unchanged_plan(_BYTES.tokens(size), limits, "not_understood")
         if not self._policy.is_enabled:
             return unchanged_plan(measure(conversation, limits, self._counter), limits, "disabled")
-        order = oldest_first if limits.relevance else uniform
-        plan = plan_pruning(conversation, limits, self._counter, order=order, checkpoints=self._checkpoints)
+        plan = self._planned(conversation, limits, patience)
         return replace(plan, unchanged_reason=plan.unchanged_reason or "dry_run") if call.dry_run else plan
+
+    def _planned(self, conversation: Conversation, limits: Limits, patience: Patience) -> Plan:
+        if not limits.relevance:
+            return plan_pruning(
+                conversation, limits, self._counter, order=uniform, checkpoints=self._checkpoints
+            )
+        ranking = self._ranker.for_call(conversation.messages, limits, patience)
+        kept = SettledCheckpoints(self._checkpoints, ranking)
+        plan = plan_pruning(conversation, limits, self._counter, order=ranking, checkpoints=kept)
+        reason = plan.stats.ranking_reason or ranking.reason
+        return replace(plan, stats=replace(plan.stats, ranking_reason=reason))
 
     def _write(self, plan: Plan, read: ReadCall, *, is_dry: bool) -> "_Planned":
         if is_dry or not plan.edits:
@@ -109,7 +158,25 @@ class Decider:
         counter = _BYTES if conversation is None else self._counter
         stats = planned.plan.stats
         shipped = stats.final_tokens if planned.edits else stats.original_tokens
-        return Measured(shipped, counter.method, counter.error_bound)
+        texts = counted_texts(conversation.messages) if conversation else ()
+        return Measured(shipped, counter.method, counter.error_bound(texts))
+
+    def _probe(
+        self, session: str | None, conversation: Conversation | None, planned: "_Planned"
+    ) -> tuple[Payload | None, PrefixMatch | None]:
+        """What ships, and how much of the session's previous payload it repeats."""
+        if not self._policy.probes_prefix or session is None:
+            return None, None
+        if conversation is None or conversation.unsupported is not None:
+            return None, None
+        stats = planned.plan.stats
+        return compare(
+            conversation,
+            planned.edits,
+            self._payloads.get(session, self._clock.monotonic()),
+            final_tokens=stats.final_tokens if planned.edits else stats.original_tokens,
+            fixed_tokens=stats.fixed_tokens,
+        )
 
     def _row(self, call: PruneCall, read: ReadCall, plan: Plan, started: float) -> Decision:
         now = self._clock.now()
@@ -125,13 +192,13 @@ class Decider:
 
     def _keep(self, decision: Decision) -> bool:
         before = self._clock.monotonic()
+        persisted = False
         try:
             persisted = self._recorder.record(decision)
+            self._observer.stage("record", self._clock.monotonic() - before)
         except Exception as error:  # noqa: BLE001 whatever a recorder does, the caller gets the plan
             # By its type alone: a message may quote what it failed on.
             _LOG.error("the recorder failed with %s: decision not kept", type(error).__name__)
-            persisted = False
-        self._observer.stage("record", self._clock.monotonic() - before)
         return persisted
 
     def _tell(self, call: PruneCall, planned: "_Planned", decision: Decision) -> None:

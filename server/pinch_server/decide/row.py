@@ -1,16 +1,15 @@
 """The row of one decision: numbers, names and hashes of what was asked, read and planned."""
 
-import hashlib
-import hmac
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from pinch_server.core.conversation import Conversation
 from pinch_server.core.decision import Decision
 from pinch_server.core.limits import Limits
 from pinch_server.core.moments import unix_micros
 from pinch_server.core.plan import Plan
+from pinch_server.core.resending import resending
+from pinch_server.core.session import session_hash
 from pinch_server.decide.call import Body, PruneCall
 from pinch_server.decide.reading import ReadCall
 
@@ -27,12 +26,14 @@ class Policy:
         is_enabled: Whether anything is pruned at all.
         fingerprint: A short hash of the settings that shape plans.
         session_key: The key of the session hash.
+        probes_prefix: Whether each payload is compared with the session's last one.
     """
 
     limits: Limits
     is_enabled: bool
     fingerprint: str
     session_key: bytes
+    probes_prefix: bool = True
 
 
 def decision_row(
@@ -57,17 +58,19 @@ def decision_row(
         seconds: Time since the call arrived (seconds).
     """
     stats, context, limits = plan.stats, call.context, read.limits
+    conversation = read.conversation
+    sent = resending(conversation, plan, stats.fixed_tokens) if conversation and plan.edits else None
     return Decision(
         decision_id=decision_id,
         created_at=unix_micros(now),
         request_id=stored_text(context.request_id),
-        session_hash=_session_hash(context.session_id, policy.session_key),
+        session_hash=session_hash(context.session_id, policy.session_key),
         route=context.route,
         model=stored_text(context.model),
         format=_format(call, read),
         pinch_original_tokens=stats.original_tokens if policy.is_enabled else None,
         pinch_final_tokens=stats.final_tokens if policy.is_enabled else None,
-        extra_fixed_tokens=_fixed_tokens(read.conversation, limits),
+        extra_fixed_tokens=stats.fixed_tokens,
         messages=len(read.conversation.messages) if read.conversation else 0,
         candidates=stats.candidates,
         elided=stats.elided,
@@ -85,6 +88,8 @@ def decision_row(
         prompt_rate=context.prompt_rate or None,
         cached_rate=context.cached_rate or None,
         cache_write_rate=context.cache_write_rate or None,
+        sent_before_tokens=sent.sent_before_tokens if sent else None,
+        unchanged_prefix_tokens=sent.unchanged_prefix_tokens if sent else None,
         settings_fingerprint=policy.fingerprint,
         pinch_enabled=policy.is_enabled,
     )
@@ -95,21 +100,9 @@ def stored_text(text: str) -> str | None:
     return text[:STORED_CHARS] or None
 
 
-def _fixed_tokens(conversation: Conversation | None, limits: Limits) -> int:
-    if limits.extra_fixed_tokens is not None:
-        return limits.extra_fixed_tokens
-    return conversation.tools_tokens if conversation else 0
-
-
 def _format(call: PruneCall, read: ReadCall) -> str:
     if read.reading is not None:
         return read.reading.dialect.format
     if isinstance(call.conversation, Body):
         return call.conversation.format or "unknown"
     return "chat"
-
-
-def _session_hash(session_id: str, key: bytes) -> str | None:
-    if not session_id:
-        return None
-    return hmac.new(key, session_id.encode(), hashlib.sha256).hexdigest()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from pinch_server.core.chat import arguments_text, id_or_none, json_text, tools_tokens
+from pinch_server.core.chat import arguments_text, id_or_none, json_text, tool_definitions
 from pinch_server.core.conversation import (
     Address,
     Conversation,
@@ -30,7 +30,7 @@ def _read(body: Mapping[str, Any]) -> Conversation:
         _read_message(value, ("messages", index)) for index, value in enumerate(body["messages"])
     )
     return Conversation(
-        messages, tools_tokens=tools_tokens(body.get("tools")), preamble=tuple(_texts(body.get("system")))
+        messages, tools=tool_definitions(body.get("tools")), preamble=tuple(_texts(body.get("system")))
     )
 
 

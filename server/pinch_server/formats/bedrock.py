@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pinch_server.core.chat import arguments_text, id_or_none, json_text, tools_tokens
+from pinch_server.core.chat import arguments_text, id_or_none, json_text, tool_definitions
 from pinch_server.core.conversation import (
     Address,
     Conversation,
@@ -29,7 +29,7 @@ def _read(body: Mapping[str, Any]) -> Conversation:
     tools = body.get("toolConfig")
     return Conversation(
         tuple(_read_message(value, ("messages", index)) for index, value in enumerate(body["messages"])),
-        tools_tokens=tools_tokens(tools.get("tools")) if isinstance(tools, Mapping) else 0,
+        tools=tool_definitions(tools.get("tools")) if isinstance(tools, Mapping) else (),
         preamble=tuple(_preamble(system)),
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -14,6 +14,9 @@ from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import ByteEdit, byte_edit, decode, encode_string
 from pinch_server.formats.registry import DIALECTS
 from pinch_server.formats.spans import locate
+
+MOST_MESSAGES: Final = 200_000
+"""Messages of one body that are read: far above any session, and a bound on memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ def _check_history(body: Mapping[str, Any], dialect: Dialect) -> None:
     if dialect.history_key not in body:
         raise BodyError(field, f"is missing; a body in the format {dialect.format} needs it")
     history = body[dialect.history_key]
+    if isinstance(history, list) and len(history) > MOST_MESSAGES:
+        raise NotUnderstoodError("too many messages")
     if not isinstance(history, list) and not (dialect.plain_history and isinstance(history, str)):
         raise BodyError(field, f"is {_kind(history)}; give a list")
 

@@ -6,7 +6,7 @@ The API takes both spellings of its fields, `functionResponse` and `function_res
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pinch_server.core.chat import arguments_text, id_or_none, json_text, tools_tokens
+from pinch_server.core.chat import arguments_text, id_or_none, json_text, tool_definitions
 from pinch_server.core.conversation import (
     Address,
     Conversation,
@@ -42,7 +42,7 @@ def _read(body: Mapping[str, Any]) -> Conversation:
     _, system = _either(body, "systemInstruction", "system_instruction")
     return Conversation(
         tuple(_read_content(value, ("contents", index)) for index, value in enumerate(body["contents"])),
-        tools_tokens=tools_tokens(body.get("tools")),
+        tools=tool_definitions(body.get("tools")),
         preamble=tuple(_preamble(system)),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from pinch_server.core.chat import read_chat, tools_tokens
+from pinch_server.core.chat import read_chat, tool_definitions
 from pinch_server.core.conversation import Conversation
 from pinch_server.formats.dialect import Dialect, entries, typed_note
 from pinch_server.formats.format import Format
@@ -13,7 +13,7 @@ from pinch_server.formats.format import Format
 def _read(body: Mapping[str, Any]) -> Conversation:
     return Conversation(
         read_chat(body["messages"], ("messages",)),
-        tools_tokens=tools_tokens(body.get("tools"), body.get("functions")),
+        tools=tool_definitions(body.get("tools"), body.get("functions")),
     )
 
 

@@ -11,7 +11,7 @@ from pinch_server.core.chat import (
     json_text,
     part_text,
     read_image_url,
-    tools_tokens,
+    tool_definitions,
 )
 from pinch_server.core.conversation import (
     Address,
@@ -38,7 +38,7 @@ def _read(body: Mapping[str, Any]) -> Conversation:
     items = [{"role": "user", "content": history}] if isinstance(history, str) else history
     return Conversation(
         tuple(_read_item(item, ("input", index)) for index, item in enumerate(items)),
-        tools_tokens=tools_tokens(body.get("tools")),
+        tools=tool_definitions(body.get("tools")),
         preamble=(body["instructions"],) if isinstance(body.get("instructions"), str) else (),
         unsupported=_unsupported(body, items),
     )

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from pinch_server.core.embedding import Fault
+
 ROUTES: Final = ("routed", "passthrough", "unspecified")
 """What the router meant to do with the conversation."""
 RESULTS: Final = (
@@ -20,6 +22,8 @@ STAGES: Final = ("read", "plan", "write", "record")
 """The steps of one decision, in their order."""
 RELEVANCE_OUTCOMES: Final = ("hybrid", "cosine", "lexical", "uniform", "not_needed")
 """How the candidates of one decision were ordered."""
+EMBEDDER_FAULTS: Final = tuple(Fault)
+"""Why a call that needed new vectors got none."""
 OTHER: Final = "other"
 """Stands for every label value outside its set."""
 
@@ -58,3 +62,4 @@ STAGE_BUCKETS: Final = (
     1.0,
     10.0,
 )
+SHARE_BUCKETS: Final = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)

@@ -2,19 +2,21 @@
 
 `log_call` takes named facts only, so a conversation has no way into a line about a call. What other packages
 log through `logging` comes out in the same form, and an exception is told by its type and its frames: its
-message may quote what it choked on.
+message may quote what it choked on. Logging never waits for the stream and never raises: a line that cannot
+be made or written is dropped and counted.
 """
 
 import logging
 import re
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, BinaryIO, Final, Literal
 
 import msgspec
 import structlog
 
 from pinch_server.faults import told
+from pinch_server.observe.line_queue import LineQueue
 
 Level = Literal["debug", "info", "warning", "error"]
 Format = Literal["json", "console"]
@@ -31,16 +33,24 @@ _MOST_LABELS: Final = 16
 _UNPRINTABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
-def configure(level: Level, format: Format, stream: BinaryIO | None = None) -> None:
+def configure(level: Level, format: Format, stream: BinaryIO | None = None) -> LineQueue:
     """Sets the form of every line this process logs; call it before anything logs.
 
     Args:
         level: The least severe level that is written.
         format: `json` for machines, `console` for people.
         stream: Where the lines go; standard error when None.
+
+    Returns:
+        The queue that the lines go through; flush it before the process ends.
     """
-    out = sys.stderr.buffer if stream is None else stream
-    render = _json_line if format == "json" else _ConsoleLine(colours=out.isatty())
+    # A process that was started with standard error closed has none.
+    error_stream = sys.stderr.buffer if sys.stderr is not None else None
+    out = error_stream if stream is None else stream
+    render = _json_line if format == "json" else _ConsoleLine(colours=out is not None and out.isatty())
+    # Unbuffered: what a buffer could not write would make the end of the process fail or hang.
+    queue = LineQueue(getattr(out, "raw", out))
+    _replace_queue(queue)
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -49,15 +59,46 @@ def configure(level: Level, format: Format, stream: BinaryIO | None = None) -> N
             render,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.BytesLoggerFactory(out),
+        logger_factory=lambda *_: _QueueLogger(queue),
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()
     for handler in [known for known in root.handlers if isinstance(known, _IntoStructlog)]:
         root.removeHandler(handler)
-    root.addHandler(_IntoStructlog())
+    root.addHandler(_IntoStructlog(queue))
     # Below a warning, other packages speak of their own business.
     root.setLevel(max(_LEVELS[level], logging.WARNING))
+    return queue
+
+
+def count_dropped(by: Callable[[], None]) -> None:
+    """Sets what is called for each line that is lost, now and after the next `configure`."""
+    _STATE.by = by
+    if _STATE.queue is not None:
+        _STATE.queue.count_dropped(by)
+
+
+def flush(seconds: float) -> bool:
+    """Waits until what was logged is written; False when the time (seconds) is over first."""
+    return _STATE.queue is None or _STATE.queue.flush(seconds)
+
+
+class _State:
+    """What this process logs through, and who counts what is lost."""
+
+    queue: LineQueue | None = None
+    by: Callable[[], None] | None = None
+
+
+_STATE: Final = _State()
+
+
+def _replace_queue(queue: LineQueue) -> None:
+    before, _STATE.queue = _STATE.queue, queue
+    if before is not None:
+        before.close()
+    if _STATE.by is not None:
+        queue.count_dropped(_STATE.by)
 
 
 def log_call(
@@ -71,6 +112,9 @@ def log_call(
     result: str | None = None,
     original_tokens: int | None = None,
     final_tokens: int | None = None,
+    budget_tokens: int | None = None,
+    budget_met: bool | None = None,
+    format: str | None = None,
     persisted: bool | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> None:
@@ -86,6 +130,9 @@ def log_call(
         result: How the decision came out.
         original_tokens: Estimate before pruning (tokens).
         final_tokens: Estimate of what ships (tokens).
+        budget_tokens: What may ship (tokens).
+        budget_met: Whether what ships is within it.
+        format: The dialect the body was read in.
         persisted: Whether the decision was recorded.
         labels: The caller's own words: the first 16 by name, names and values each cut at 128 characters and
             without control characters.
@@ -98,6 +145,9 @@ def log_call(
         "result": result,
         "original_tokens": original_tokens,
         "final_tokens": final_tokens,
+        "budget_tokens": budget_tokens,
+        "budget_met": budget_met,
+        "format": format,
         "persisted": persisted,
         "labels": _bounded(labels) if labels else None,
     }
@@ -113,18 +163,41 @@ def _folded(text: str) -> str:
     return _UNPRINTABLE.sub(" ", text[:_CALLER_TEXT_CHARS])
 
 
+class _QueueLogger:
+    """What structlog hands finished lines to."""
+
+    def __init__(self, queue: LineQueue) -> None:
+        self._queue = queue
+
+    def msg(self, line: bytes) -> None:
+        """Puts a line into the queue."""
+        self._queue.put(line + b"\n")
+
+    log = debug = info = warning = error = critical = exception = msg
+
+
 class _IntoStructlog(logging.Handler):
     """Sends what other packages log through the same processors."""
 
+    def __init__(self, queue: LineQueue) -> None:
+        super().__init__()
+        self._queue = queue
+
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes one record; with an exception only its template, since the arguments may quote content."""
-        event = str(record.msg) if record.exc_info else record.getMessage()
-        structlog.get_logger().log(
-            record.levelno,
-            event,
-            logger=record.name,
-            **({"exc_info": record.exc_info} if record.exc_info else {}),
-        )
+        """Writes one record; with an exception only its template, since the arguments may quote content.
+
+        Nothing is raised, whatever the record is like: libraries log in the middle of answering a call.
+        """
+        try:
+            event = str(record.msg) if record.exc_info else record.getMessage()
+            structlog.get_logger().log(
+                record.levelno,
+                event,
+                logger=record.name,
+                **({"exc_info": record.exc_info} if record.exc_info else {}),
+            )
+        except Exception:  # noqa: BLE001 the call that logs is worth more than its line
+            self._queue.drop()
 
 
 class _ConsoleLine:

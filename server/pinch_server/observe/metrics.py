@@ -18,14 +18,17 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from pinch_server.core.embedding import Fault
 from pinch_server.observe.labels import (
     ACTIONS,
     CALL_BUCKETS,
     CODES,
+    EMBEDDER_FAULTS,
     OTHER,
     RELEVANCE_OUTCOMES,
     RESULTS,
     ROUTES,
+    SHARE_BUCKETS,
     STAGE_BUCKETS,
     STAGES,
 )
@@ -71,7 +74,11 @@ class Metrics:
         self._described: list[MetricDescription] = []
         self._declare_rpc(methods)
         self._declare_decisions()
+        self._declare_embeddings()
         self._declare_store()
+        self._lines_dropped = self._counter(
+            "pinch_log_lines_dropped_total", "Log lines that were lost, as when standard error takes none."
+        )
         build = self._gauge("pinch_build_info", "Always 1; its label is the running version.", ("version",))
         build.labels(version=version).set(1)
 
@@ -132,12 +139,36 @@ class Metrics:
             STAGE_BUCKETS,
         )
         self._stages = {name: stages.labels(name) for name in (*STAGES, OTHER)}
+        self._prefix = self._histogram(
+            "pinch_prefix_match_ratio",
+            "Share of a session's previous payload that stands unchanged at the start of the next.",
+            (),
+            SHARE_BUCKETS,
+        )
         relevance = self._counter(
             "pinch_relevance_total", "Decisions, by how their candidates were ordered.", ("outcome",)
         )
         self._relevance = _either_case(
             {outcome: relevance.labels(outcome) for outcome in (*RELEVANCE_OUTCOMES, OTHER)}
         )
+
+    def _declare_embeddings(self) -> None:
+        self._asked = self._histogram(
+            "pinch_embedding_seconds",
+            "Time that new embeddings took, whether they came or not, in seconds.",
+            (),
+            CALL_BUCKETS,
+        )
+        self._found = self._counter("pinch_embedding_cache_hits_total", "Embeddings that were known already.")
+        self._not_found = self._counter(
+            "pinch_embedding_cache_misses_total", "Embeddings that were not known yet."
+        )
+        unavailable = self._counter(
+            "pinch_relevance_unavailable_total",
+            "Rankings that needed new embeddings and got none, by what was wrong.",
+            ("fault",),
+        )
+        self._unavailable = {fault: unavailable.labels(fault) for fault in EMBEDDER_FAULTS}
 
     def _declare_store(self) -> None:
         self._pending = self._gauge("pinch_journal_pending", "Journalled records that no database has yet.")
@@ -221,6 +252,26 @@ class Metrics:
         """Counts how one decision's candidates were ordered (one of `RELEVANCE_OUTCOMES`, in either case)."""
         _child(self._relevance, outcome).inc()
 
+    def vectors_found(self, count: int) -> None:
+        """Counts embeddings that were known already."""
+        self._found.inc(count)
+
+    def vectors_missed(self, count: int) -> None:
+        """Counts embeddings that were not."""
+        self._not_found.inc(count)
+
+    def embedder_asked(self, seconds: float) -> None:
+        """Notes that new embeddings took `seconds`, whether they came or not."""
+        self._asked.observe(seconds)
+
+    def embedder_unavailable(self, fault: Fault) -> None:
+        """Counts a ranking that needed new embeddings and got none."""
+        self._unavailable[fault].inc()
+
+    def prefix_matched(self, share: float) -> None:
+        """Notes how much of a session's previous payload the next one repeated (0 to 1)."""
+        self._prefix.observe(share)
+
     def journal_pending(self, records: int) -> None:
         """Notes how many journalled records no database has yet."""
         self._pending.set(records)
@@ -244,6 +295,10 @@ class Metrics:
     def outcomes_replaced(self, count: int) -> None:
         """Counts reported outcomes that replaced a different, earlier one."""
         self._replaced.inc(count)
+
+    def log_line_dropped(self) -> None:
+        """Counts a log line that was lost."""
+        self._lines_dropped.inc()
 
     def page(self) -> bytes:
         """The page a Prometheus server scrapes, in the text format that `content_type` names."""

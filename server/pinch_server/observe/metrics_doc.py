@@ -5,7 +5,14 @@ Run `python -m pinch_server.observe.metrics_doc > docs/metrics.md`.
 
 import sys
 
-from pinch_server.observe.labels import ACTIONS, RELEVANCE_OUTCOMES, RESULTS, ROUTES, STAGES
+from pinch_server.observe.labels import (
+    ACTIONS,
+    EMBEDDER_FAULTS,
+    RELEVANCE_OUTCOMES,
+    RESULTS,
+    ROUTES,
+    STAGES,
+)
 from pinch_server.observe.metrics import Metrics
 
 _HEAD = """# Metrics
@@ -32,6 +39,7 @@ def metrics_page() -> str:
         "action": ACTIONS,
         "stage": STAGES,
         "outcome": RELEVANCE_OUTCOMES,
+        "fault": EMBEDDER_FAULTS,
     }
     known = "".join(f"- `{label}`: {_quoted(names)}\n" for label, names in values.items())
     return f"{_HEAD}{rows}\n## Label values\n\n{known}"

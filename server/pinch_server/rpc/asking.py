@@ -33,7 +33,8 @@ def ask_health(address: str, timeout: float) -> None:
                 health_pb2.HealthCheckRequest(), timeout=timeout, wait_for_ready=False
             )
         except grpc.RpcError as error:
-            raise NotServingError(f"{address}: {error.code().name}: {error.details()}") from error
+            told = nobody_answers(address, error) or f"{address}: {error.code().name}: {error.details()}"
+            raise NotServingError(told) from error
     if reply.status != _SERVING:
         name = health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status)
         raise NotServingError(f"{address}: {name}")
@@ -65,6 +66,18 @@ def violations_of(error: BaseException) -> tuple[Violation, ...]:
     if not any(detail.Unpack(bad_request) for detail in details):
         return ()
     return tuple(Violation(one.field, one.description) for one in bad_request.field_violations)
+
+
+def nobody_answers(address: str, error: BaseException) -> str | None:
+    """What to tell a person when nobody answered at an address; None when somebody did.
+
+    Args:
+        address: `HOST:PORT` or `unix:PATH`.
+        error: What a call raised, or an error that was raised while that was handled.
+    """
+    call = _call_behind(error)
+    why = None if call is None else errors.unreached(call.code(), call.details() or "")
+    return None if why is None else f"nobody answers at {address}: {why}; is pinch serve running?"
 
 
 def is_callers_fault(error: BaseException) -> bool:

@@ -27,6 +27,9 @@ class Call:
         result: How the decision came out, as a slug.
         original_tokens: Estimate before pruning (tokens).
         final_tokens: Estimate of what ships (tokens).
+        budget_tokens: What may ship (tokens).
+        budget_met: Whether what ships is within it.
+        format: The dialect the body was read in.
         persisted: Whether the decision or report was recorded.
     """
 
@@ -41,6 +44,9 @@ class Call:
     result: str | None = None
     original_tokens: int | None = None
     final_tokens: int | None = None
+    budget_tokens: int | None = None
+    budget_met: bool | None = None
+    format: str | None = None
     persisted: bool | None = None
 
     def add_trailer(self, name: str, value: str | bytes) -> None:

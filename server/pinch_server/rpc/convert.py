@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
 
@@ -9,19 +10,20 @@ from pinch.v1 import prune_pb2 as pb
 from pinch_server.core.conversation import Conversation, ImagePart
 from pinch_server.core.limits import Stability, TrimStyle, Violation
 from pinch_server.core.plan import Edit, Stats
+from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import Body, CallContext, Decided, PruneCall
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import splice
 from pinch_server.rpc.typed import edit_messages, read_messages, replaced_sha256
 
-_FORMATS: Final[Mapping[int, Format]] = {
+FORMATS: Final[Mapping[int, Format]] = {
     pb.FORMAT_OPENAI_CHAT: Format.OPENAI_CHAT,
     pb.FORMAT_ANTHROPIC_MESSAGES: Format.ANTHROPIC,
     pb.FORMAT_OPENAI_RESPONSES: Format.OPENAI_RESPONSES,
     pb.FORMAT_GEMINI: Format.GEMINI,
     pb.FORMAT_BEDROCK_CONVERSE: Format.BEDROCK,
 }
-_FORMAT_NUMBERS: Final = {
+FORMAT_NUMBERS: Final[Mapping[str, pb.Format.ValueType]] = {
     Format.OPENAI_CHAT: pb.FORMAT_OPENAI_CHAT,
     Format.ANTHROPIC: pb.FORMAT_ANTHROPIC_MESSAGES,
     Format.OPENAI_RESPONSES: pb.FORMAT_OPENAI_RESPONSES,
@@ -37,6 +39,11 @@ _ROUTES: Final[Mapping[int, str]] = {
     pb.ROUTE_UNSPECIFIED: "UNSPECIFIED",
     pb.ROUTE_ROUTED: "ROUTED",
     pb.ROUTE_PASSTHROUGH: "PASSTHROUGH",
+}
+_CACHE_STATES: Final[Mapping[int, CacheState]] = {
+    pb.CACHE_STATE_WARM: CacheState.WARM,
+    pb.CACHE_STATE_COLD: CacheState.COLD,
+    pb.CACHE_STATE_NONE: CacheState.NONE,
 }
 _NOTHING: Final = Conversation(())
 
@@ -87,10 +94,10 @@ def read_request(request: pb.PruneRequest) -> Received:
 
 
 def _read_format(number: pb.Format.ValueType, problems: list[Violation]) -> Format | None:
-    if number != pb.FORMAT_UNSPECIFIED and number not in _FORMATS:
+    if number != pb.FORMAT_UNSPECIFIED and number not in FORMATS:
         names = ", ".join(name.removeprefix("FORMAT_") for name in pb.Format.keys()[1:])
         problems.append(_unknown_number("body.format", number, f"one of {names}, or leave it out"))
-    return _FORMATS.get(number)
+    return FORMATS.get(number)
 
 
 def _read_limits(limits: pb.Limits, problems: list[Violation]) -> dict[str, Any]:
@@ -143,7 +150,19 @@ def _read_context(context: pb.RequestContext, problems: list[Violation]) -> Call
         prompt_rate=rates.prompt,
         cached_rate=rates.cached_prompt,
         cache_write_rate=rates.cache_write,
+        cache=_read_cache(context.cache),
         labels=dict(context.labels),
+    )
+
+
+def _read_cache(cache: pb.CacheContext) -> CacheContext:
+    """The cache context; `_check_cache` tells what is wrong with it."""
+    given = {field.name: value for field, value in cache.ListFields()}
+    return CacheContext(
+        state=_CACHE_STATES.get(cache.state),
+        last_call_unix_micros=given.get("last_call_unix_micros"),
+        ttl_seconds=given.get("ttl_seconds"),
+        further_calls=given.get("expected_further_calls"),
     )
 
 
@@ -188,42 +207,65 @@ def write_reply(received: Received, decided: Decided) -> pb.PruneResponse:
     if decided.edits:
         reply.first_changed_message = min(edit.message for edit in decided.edits)
     if decided.format is not None:
-        reply.format = _FORMAT_NUMBERS[decided.format]
+        reply.format = FORMAT_NUMBERS[decided.format]
     if (measured := decided.measured) is not None:
         reply.measured.tokens = measured.tokens
         reply.measured.method = measured.method
         reply.measured.error_bound = measured.error_bound
+    if (economics := decided.economics) is not None:
+        reply.economics.expected_saving_usd = _dollars(economics.expected_saving_usd)
+        reply.economics.induced_cache_write_usd = _dollars(economics.induced_cache_write_usd)
+        if economics.break_even_calls is not None:
+            reply.economics.break_even_calls = economics.break_even_calls
+    if (prefix := decided.prefix) is not None:
+        reply.prefix.previous_messages = prefix.previous_messages
+        reply.prefix.matching_messages = prefix.matching_messages
+        reply.prefix.matching_tokens = prefix.matching_tokens
     if (frame := decided.turn_frame) is not None:
-        reply.turn_frame.message = frame.message
-        reply.turn_frame.previous_context = frame.previous_context
-        reply.turn_frame.framed = frame.framed
+        reply.turn_frame.message = _well_formed(frame.message)
+        reply.turn_frame.previous_context = _well_formed(frame.previous_context)
+        reply.turn_frame.framed = _well_formed(frame.framed)
     return reply
 
 
-def write_unchanged(received: Received, reason: str) -> pb.PruneResponse:
+def write_unchanged(request: pb.PruneRequest, reason: str) -> pb.PruneResponse:
     """The reply that gives a conversation back as it came, when there is no decision to tell of."""
     reply = pb.PruneResponse(
         stats=pb.PruneStats(ranking=pb.RANKING_NOT_NEEDED), unchanged_reason=reason, persisted=False
     )
-    if not received.edits_only:
-        _write_conversation(reply, received, None)
+    if _REPLY_FORMS.get(request.reply_form, False):
+        return reply
+    kind = request.WhichOneof("conversation")
+    if kind == "chat":
+        reply.chat.CopyFrom(request.chat)
+    elif kind == "body":
+        reply.body.CopyFrom(request.body)
     return reply
 
 
-def _write_conversation(reply: pb.PruneResponse, received: Received, decided: Decided | None) -> None:
+def _write_conversation(reply: pb.PruneResponse, received: Received, decided: Decided) -> None:
     if received.chat is not None:
         reply.chat.CopyFrom(received.chat)
-        if decided is not None:
-            edit_messages(reply.chat, decided.edits)
+        edit_messages(reply.chat, decided.edits)
         return
     body = received.call.conversation
     if not isinstance(body, Body):
         return
-    changes = decided.byte_edits if decided is not None else ()
+    changes = decided.byte_edits
     reply.body.json = splice(body.json, changes) if changes else body.json
     reply.body.format = received.body_format
-    if decided is not None and decided.format is not None:
-        reply.body.format = _FORMAT_NUMBERS[decided.format]
+    if decided.format is not None:
+        reply.body.format = FORMAT_NUMBERS[decided.format]
+
+
+def _dollars(amount: Decimal) -> str:
+    """An amount as decimal text, without exponent, trailing zeros or a negative zero."""
+    return f"{amount.normalize():f}" if amount else "0"
+
+
+def _well_formed(text: str) -> str:
+    """A text as a message can carry it: halves of surrogate pairs, which JSON can spell, become `?`."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _write_edit(written: pb.Edit, edit: Edit) -> None:

@@ -18,6 +18,7 @@ from grpc_status import rpc_status
 from pinch_server.core.limits import Violation
 from pinch_server.decide import InvalidCallError
 from pinch_server.faults import told
+from pinch_server.ports import InsightUnavailableError
 from pinch_server.rpc.call import Call
 
 _LOG: Final = logging.getLogger(__name__)
@@ -28,6 +29,10 @@ _MESSAGE_CHARS: Final = 1_500
 _PROBLEM_CHARS: Final = 200
 _VIOLATIONS_BYTES: Final = 2_700
 _TOO_LONG: Final = re.compile(r"larger than max \(\d+ vs\. (\d+)\)")
+_NOT_REACHED: Final = re.compile(r"failed to connect|DNS resolution failed|errors resolving", re.IGNORECASE)
+_WHY_NOT: Final = re.compile(
+    r"Connection refused|No such file or directory|No route to host|name not found", re.IGNORECASE
+)
 
 
 class NoOriginalError(Exception):
@@ -37,11 +42,25 @@ class NoOriginalError(Exception):
         super().__init__("no original is kept; run the tool again")
 
 
+class NoDecisionError(Exception):
+    """Asked for a decision that is not stored."""
+
+    def __init__(self) -> None:
+        super().__init__("no decision of that id is stored; one just made may still be on its way")
+
+
 class NotServedError(Exception):
     """Asked for a method that this version does not serve."""
 
     def __init__(self, method: str) -> None:
         super().__init__(f"{method} is not served by this version")
+
+
+class NobodyWaitsError(Exception):
+    """The deadline of a call has passed before its work began, or its caller is gone."""
+
+    def __init__(self) -> None:
+        super().__init__("the deadline had passed before the work began")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +77,9 @@ _TABLE: Final[Mapping[type[Exception], _Answer]] = {
         grpc.StatusCode.INVALID_ARGUMENT, "UNREADABLE_MESSAGE", "the message is not what the method takes"
     ),
     NoOriginalError: _Answer(grpc.StatusCode.NOT_FOUND, "NO_ORIGINAL"),
+    NoDecisionError: _Answer(grpc.StatusCode.NOT_FOUND, "NO_DECISION"),
+    InsightUnavailableError: _Answer(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE"),
+    NobodyWaitsError: _Answer(grpc.StatusCode.DEADLINE_EXCEEDED, "NOBODY_WAITS"),
     NotServedError: _Answer(grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED"),
 }
 _UNEXPECTED: Final = _Answer(
@@ -146,3 +168,18 @@ def message_limit(code: grpc.StatusCode, details: str) -> int | None:
     """
     found = _TOO_LONG.search(details) if code is grpc.StatusCode.RESOURCE_EXHAUSTED else None
     return int(found[1]) if found else None
+
+
+def unreached(code: grpc.StatusCode, details: str) -> str | None:
+    """Why nobody answered, when nobody did; None when a server gave this status.
+
+    Args:
+        code: The status of the call.
+        details: What gRPC says about it.
+    """
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return "no answer in time"
+    if code is not grpc.StatusCode.UNAVAILABLE or not _NOT_REACHED.search(details):
+        return None
+    why = _WHY_NOT.search(details)
+    return why[0].lower() if why else "no connection"

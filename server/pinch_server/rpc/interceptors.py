@@ -9,7 +9,7 @@ from pinch_server.faults import told
 from pinch_server.ports import Clock
 from pinch_server.rpc.call import REQUEST_ID_CHARS, Call
 from pinch_server.rpc.chain import Interceptor
-from pinch_server.rpc.errors import abort, code_of
+from pinch_server.rpc.errors import NobodyWaitsError, abort, code_of
 
 REQUEST_ID_HEADER: Final = "x-request-id"
 """Metadata that names a call: taken from the request where it is there, sent back with every status."""
@@ -33,6 +33,9 @@ class CallLog(Protocol):
         result: str | None,
         original_tokens: int | None,
         final_tokens: int | None,
+        budget_tokens: int | None,
+        budget_met: bool | None,
+        format: str | None,
         persisted: bool | None,
         labels: Mapping[str, str],
     ) -> None:
@@ -68,6 +71,7 @@ def standard_interceptors(
         Interceptor("log", lambda call: _logged(call, log, clock)),
         Interceptor("metrics", lambda call: _counted(call, metrics, clock)),
         Interceptor("errors", _answered),
+        Interceptor("deadline", _awaited),
     )
 
 
@@ -98,6 +102,9 @@ def _logged(call: Call, log: CallLog, clock: Clock) -> Iterator[None]:
                     result=call.result,
                     original_tokens=call.original_tokens,
                     final_tokens=call.final_tokens,
+                    budget_tokens=call.budget_tokens,
+                    budget_met=call.budget_met,
+                    format=call.format,
                     persisted=call.persisted,
                     labels=call.labels,
                 )
@@ -121,6 +128,14 @@ def _answered(call: Call) -> Iterator[None]:
     except Exception as error:
         abort(call, error)
         raise
+
+
+@contextmanager
+def _awaited(call: Call) -> Iterator[None]:
+    """Lets no call take up a thread that nobody waits for: under load, those would crowd out the others."""
+    if not call.context.is_active() or call.context.time_remaining() <= 0:
+        raise NobodyWaitsError
+    yield
 
 
 @contextmanager

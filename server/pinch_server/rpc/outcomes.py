@@ -9,7 +9,7 @@ from pinch_server.core.limits import Violation
 from pinch_server.core.money import is_amount
 from pinch_server.decide import InvalidCallError, stored_text
 
-_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OUTCOMES: Final[dict[int, OutcomeName]] = {
     pb.OUTCOME_DISPATCHED: "DISPATCHED",
     pb.OUTCOME_REJECTED: "REJECTED",
@@ -30,7 +30,7 @@ def read_outcome(request: pb.ReportOutcomeRequest, reported_at: int) -> Outcome:
     """
     problems: list[Violation] = []
     decision_id = request.decision_id.lower()
-    if not _UUID.fullmatch(decision_id):
+    if not UUID.fullmatch(decision_id):
         problems.append(Violation("decision_id", "is not a UUID; give the one from the reply of Prune"))
     outcome = _OUTCOMES.get(request.outcome)
     if outcome is None:

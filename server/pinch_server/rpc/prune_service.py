@@ -8,11 +8,11 @@ import grpc
 from pinch.v1 import prune_pb2 as pb
 from pinch.v1 import prune_pb2_grpc as pb_grpc
 from pinch_server.core.moments import unix_micros
-from pinch_server.decide import Decided, Decider, InvalidCallError
+from pinch_server.decide import Decided, Decider, InvalidCallError, Patience
 from pinch_server.faults import told
 from pinch_server.ports import Clock, Observer
 from pinch_server.rpc.call import REQUEST_ID_CHARS, Call, current_call
-from pinch_server.rpc.convert import Received, read_request, write_reply, write_unchanged
+from pinch_server.rpc.convert import read_request, write_reply, write_unchanged
 from pinch_server.rpc.errors import NoOriginalError
 from pinch_server.rpc.outcomes import read_outcome
 
@@ -31,23 +31,30 @@ class PruneService(pb_grpc.PruneServiceServicer):
     def Prune(self, request: pb.PruneRequest, context: grpc.ServicerContext) -> pb.PruneResponse:  # noqa: N802 the contract names it
         """Prunes a conversation; one that cannot be pruned comes back as it came."""
         call = current_call("Prune", context)
-        received = read_request(request)
-        about = received.call.context
-        call.request_id = about.request_id[:REQUEST_ID_CHARS] or call.request_id
-        call.labels = about.labels
-        call.route = about.route.lower()
+        written: list[pb.PruneResponse] = []
         try:
-            decided = self._decider.decide(received.call)
-            reply = write_reply(received, decided)
+            received = read_request(request)
+            about = received.call.context
+            call.request_id = about.request_id[:REQUEST_ID_CHARS] or call.request_id
+            call.labels = about.labels
+            call.route = about.route.lower()
+            decided = self._decider.decide(
+                received.call,
+                _patience(context),
+                # Before it is recorded, so that a reply which cannot be written leaves no row.
+                lambda answer: written.append(write_reply(received, answer)),
+            )
+            (reply,) = written
+            reply.persisted = decided.persisted
         except InvalidCallError:
             raise
         except Exception as error:  # noqa: BLE001 the conversation is worth more than the pruning of it
             _LOG.error("Prune failed inside for request %s: %s", call.request_id, told(error))
-            return self._unchanged(call, received)
+            return self._unchanged(call, request)
         _note(call, decided)
         return reply
 
-    def _unchanged(self, call: Call, received: Received) -> pb.PruneResponse:
+    def _unchanged(self, call: Call, request: pb.PruneRequest) -> pb.PruneResponse:
         call.result, call.persisted = _INTERNAL_ERROR, False
         try:
             self._observer.decided(
@@ -62,7 +69,7 @@ class PruneService(pb_grpc.PruneServiceServicer):
             )
         except Exception as error:  # noqa: BLE001 the counting may be just what is broken
             _LOG.error("a failed Prune could not be counted: %s", told(error))
-        return write_unchanged(received, _INTERNAL_ERROR)
+        return write_unchanged(request, _INTERNAL_ERROR)
 
     def ReportOutcome(  # noqa: N802 the contract names it
         self, request: pb.ReportOutcomeRequest, context: grpc.ServicerContext
@@ -84,9 +91,17 @@ class PruneService(pb_grpc.PruneServiceServicer):
         raise NoOriginalError
 
 
+def _patience(context: grpc.ServicerContext) -> Patience:
+    # Absent a deadline, gRPC gives None or, by way of some clients, a time beyond any life.
+    return Patience(context.time_remaining(), context.add_callback)
+
+
 def _note(call: Call, decided: Decided) -> None:
     call.decision_id = decided.decision_id
     call.result = decided.unchanged_reason or "pruned"
     call.original_tokens = decided.stats.original_tokens
     call.final_tokens = decided.stats.final_tokens
+    call.budget_tokens = decided.budget_tokens
+    call.budget_met = decided.stats.budget_met
+    call.format = decided.format
     call.persisted = decided.persisted

@@ -1,5 +1,7 @@
 """The synchronous gRPC server: its options, its health, its start and its drain."""
 
+import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +20,9 @@ from pinch_server.rpc.prune_service import PruneService
 
 _CANCEL_SECONDS: Final = 5.0
 """How long calls that were cut short may take to notice it (seconds)."""
+
+_IDLE_SECONDS: Final = 1.0
+"""How long threads that have no call may take to end (seconds)."""
 
 _SERVICES: Final = tuple(
     service
@@ -52,12 +57,18 @@ class RunningServer:
     """A server that takes calls until it is drained."""
 
     def __init__(
-        self, server: grpc.Server, pool: ThreadPoolExecutor, readiness: health.HealthServicer, address: str
+        self,
+        server: grpc.Server,
+        pool: ThreadPoolExecutor,
+        workers: Sequence[threading.Thread],
+        readiness: health.HealthServicer,
+        address: str,
     ) -> None:
         self.address: Final = address
         """Where it listens, `HOST:PORT` or `unix:PATH`, with the port that was taken for 0."""
         self._server = server
         self._pool = pool
+        self._workers = workers
         self._readiness = readiness
         self._is_ready = False
         self._is_draining = False
@@ -85,6 +96,14 @@ class RunningServer:
         stopped = self._server.stop(grace_seconds)
         stopped.wait(grace_seconds + _CANCEL_SECONDS)
         self._pool.shutdown(wait=False, cancel_futures=True)
+        over = time.monotonic() + _IDLE_SECONDS
+        for worker in tuple(self._workers):
+            worker.join(max(0.0, over - time.monotonic()))
+
+    @property
+    def is_idle(self) -> bool:
+        """After `drain`, whether every thread has ended; False tells of one that cannot be cut short."""
+        return not any(worker.is_alive() for worker in tuple(self._workers))
 
 
 def start_server(
@@ -104,14 +123,19 @@ def start_server(
         interceptors: What every call goes through, the outermost first.
         clock: Tells when a call began.
         threads: Calls handled at once.
-        max_message_bytes: Largest message received or sent (bytes).
+        max_message_bytes: Largest message received (bytes).
 
     Raises:
         ValueError: `listen` is not an address.
         OSError: It cannot be bound.
     """
     wanted = parse_listen(listen)
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="pinch-rpc")
+    workers: list[threading.Thread] = []
+    pool = ThreadPoolExecutor(
+        threads,
+        thread_name_prefix="pinch-rpc",
+        initializer=lambda: workers.append(threading.current_thread()),
+    )
     server = grpc.server(
         pool,
         interceptors=[Chain(interceptors, clock)],
@@ -128,7 +152,7 @@ def start_server(
     except RuntimeError as error:
         pool.shutdown(wait=False)
         raise OSError(f"cannot listen on {listen}: {error}") from None
-    running = RunningServer(server, pool, readiness, _bound(wanted, port))
+    running = RunningServer(server, pool, workers, readiness, _bound(wanted, port))
     running.set_ready(is_ready=True)
     server.start()
     return running
@@ -141,7 +165,8 @@ def _bound(wanted: Listen, port: int) -> str:
 def _options(max_message_bytes: int) -> list[tuple[str, Any]]:
     return [
         ("grpc.max_receive_message_length", max_message_bytes),
-        ("grpc.max_send_message_length", max_message_bytes),
+        # A reply holds little beside its request; one of the greatest size must still be given back.
+        ("grpc.max_send_message_length", -1),
         # A port that another process listens on is an error, not a share of the calls.
         ("grpc.so_reuseport", 0),
         # Clients ping twice a minute, also between calls; the least that gRPC lets a server ask for is more.

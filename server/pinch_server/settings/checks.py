@@ -1,10 +1,14 @@
 """Reads and checks single values, each refusal saying what to give instead; secrets are never quoted."""
 
+import re
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from pinch_server.core.limits import Limits, limit_violations
+from pinch_server.core.money import is_amount
 from pinch_server.listen import parse_listen
 
 HIDDEN: Final = "********"
@@ -13,6 +17,9 @@ KEY_CHARS: Final = 16
 
 _DATABASES: Final = ("sqlite", "postgresql", "postgres")
 _SHOWN_CHARS: Final = 60
+_LAST_PORT: Final = 65_535
+# The account may hold anything but an `@`; the host is a name, an address, or an IPv6 address in brackets.
+_PORT: Final = re.compile(r"(?:[^@]*@)?+(?:\[[^/?]*\]|[^/?:@]*):([^/?@]{1,20})")
 
 
 def default_state_dir(environ: Mapping[str, str]) -> Path:
@@ -25,7 +32,10 @@ def default_state_dir(environ: Mapping[str, str]) -> Path:
 
 def shown(value: object) -> str:
     """A value as a message quotes it: short, on one line."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
 
@@ -67,35 +77,84 @@ def database_url(url: str) -> str:
     """A URL of a database that decisions can be kept in, or nothing.
 
     Raises:
-        ValueError: It is of another database.
+        ValueError: It is of another database, or has a port that is none or a zero byte.
     """
-    scheme, colon, _ = url.partition("://")
-    if url and not (colon and scheme.partition("+")[0] in _DATABASES):
+    scheme, colon, rest = url.partition("://")
+    if url and not (colon and scheme.partition("+")[0] in _DATABASES and _can_be_read(rest)):
         raise ValueError(
             "the URL (not shown) is not legal; give sqlite:////PATH, postgresql://USER@HOST/NAME or nothing"
         )
     return url
 
 
+def http_url(url: str) -> str:
+    """An address that HTTP requests can be sent to, or nothing.
+
+    Raises:
+        ValueError: It is none.
+    """
+    scheme, colon, host = url.partition("://")
+    if url and not (colon and scheme in ("http", "https") and host.strip("/")):
+        raise ValueError("the URL (not shown) is not legal; give http://HOST/v1, https://HOST/v1 or nothing")
+    return url
+
+
+def _can_be_read(rest: str) -> bool:
+    """Whether what follows `://` has a numeric port or none, and nothing that no database can take."""
+    if "\0" in unquote(rest) or not rest.isprintable():
+        return False
+    port = _PORT.match(rest)
+    return port is None or (port[1].isascii() and port[1].isdecimal() and int(port[1]) <= _LAST_PORT)
+
+
 def hash_key(key: str) -> str:
     """A key that is long enough, or empty.
 
     Raises:
-        ValueError: It is shorter than `KEY_CHARS`.
+        ValueError: It is shorter than `KEY_CHARS`, or is not UTF-8.
     """
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        raise ValueError("the key (not shown) is not UTF-8; give printable characters, or nothing") from None
     if 0 < len(key) < KEY_CHARS:
         raise ValueError(f"the key (not shown) is too short; give {KEY_CHARS} characters or more, or nothing")
     return key
 
 
 def without_password(url: str) -> str:
-    """A database's URL without its password and its query, which may hold one too."""
+    """A URL without its password and its query, which may hold one too; of an unclear one, the kind alone."""
     scheme, colon, rest = url.partition("://")
     place, mark, _ = rest.partition("?")
-    account, at, host = place.rpartition("@")
+    authority, slash, path = place.partition("/")
+    if "@" in rest.replace(authority, "", 1) and ":" in rest and not scheme.startswith("sqlite"):
+        # A password with a `/`, `?` or `@` that was not escaped: nobody can tell where it ends.
+        return f"{scheme}{colon}{HIDDEN}"
+    account, at, host = authority.rpartition("@")
     name, separator, _ = account.partition(":")
     account = f"{name}:{HIDDEN}" if separator else account
-    return f"{scheme}{colon}{account}{at}{host}{mark}{HIDDEN if mark else ''}"
+    server = f"{account}{at}{_without_words_for_port(host)}"
+    return f"{scheme}{colon}{server}{slash}{path}{mark}{HIDDEN if mark else ''}"
+
+
+def _without_words_for_port(host: str) -> str:
+    """A host as it is, unless what stands in the port's place may be a password whose `@` was forgotten."""
+    name, colon, port = host.rpartition(":")
+    return host if not colon or not port or port.isdecimal() or "]" in port else f"{name}:{HIDDEN}"
+
+
+def rate(value: object) -> object:
+    """A price as decimal text, or nothing; a file may spell it as a number.
+
+    Raises:
+        ValueError: It is no price.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        # As digits: the shortest text of a small number has an exponent.
+        value = f"{Decimal(str(value)):f}"
+    if isinstance(value, str) and value and not is_amount(value):
+        raise ValueError(f"{shown(value)} is not a price; give USD per million tokens such as 0.30")
+    return value
 
 
 def globs(value: object) -> object:

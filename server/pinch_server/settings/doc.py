@@ -33,9 +33,12 @@ _ROOM: Final = """
 """
 _TITLES: Final = {
     "": "Pruning and decisions",
+    "relevance": "Relevance",
+    "cache": "Prompt cache",
     "server": "Server",
     "store": "Store",
     "journal": "Journal",
+    "objective": "Savings in money",
     "log": "Log",
 }
 

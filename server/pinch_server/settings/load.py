@@ -135,7 +135,10 @@ def _line(error: ErrorDetails, knob: Knob, environ: Mapping[str, str], path: Pat
         problem = str(error["ctx"]["error"])
     else:
         value = "the value (not shown)" if knob.secret else shown(error["input"])
-        problem = f"{value} is not legal; give {knob.legal}"
+        # A bound alone does not say that 1.5 is refused.
+        kinds = {"int": "a whole number ", "float": "a number "}
+        kind = kinds.get(error["type"].partition("_")[0], "") if knob.legal.startswith("from ") else ""
+        problem = f"{value} is not legal; give {kind}{knob.legal}"
     return f"{knob.key} ({knob.variable}), {where}: {problem}"
 
 
@@ -152,5 +155,6 @@ def _plain_text(settings: Settings, known: tuple[Knob, ...]) -> Iterator[str]:
         if address and not settings.server.insecure and not parse_listen(address).is_local:
             yield (
                 f"{knob.key} ({knob.variable}): {shown(address)} lets other machines in, in plain text;"
-                " give a loopback address, or set server.insecure (PINCH_SERVER__INSECURE) to true"
+                " give a loopback address, or allow it: --insecure, or server.insecure"
+                " (PINCH_SERVER__INSECURE) = true"
             )

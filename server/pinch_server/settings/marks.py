@@ -8,6 +8,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from pinch_server.core.limits import Bound
+from pinch_server.settings.checks import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Within:
             )
         number = inner(value)
         if number is not None and not self.bound.admits(number):
-            raise ValueError(f"{number} is out of range; give {self.bound}")
+            raise ValueError(f"{shown(number)} is out of range; give {self.bound}")
         return number
 
 

@@ -10,9 +10,12 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from pinch_server.core.limits import BOUNDS, Bound, Limits, Stability, TrimStyle
+from pinch_server.core.limits import BOUNDS, Bound, Limits, Stability, Trigger, TrimStyle
 from pinch_server.settings import checks
+from pinch_server.settings.cache import CacheSettings
 from pinch_server.settings.marks import Told, Within
+from pinch_server.settings.objective import ObjectiveSettings
+from pinch_server.settings.relevance import RelevanceSettings
 
 PREFIX: Final = "PINCH_"
 NESTED: Final = "__"
@@ -38,7 +41,7 @@ class ServerSettings(BaseModel, frozen=True, extra="forbid"):
     http_listen: _Port = Field(default="127.0.0.1:9464", description="Address of /metrics and /healthz.")
     threads: Annotated[int, Within(Bound(1, 1024))] = Field(default=16, description="Calls handled at once.")
     max_message_bytes: Annotated[int, Within(Bound(1024, 2**31 - 1))] = Field(
-        default=64 * _MIB, description="Largest message received or sent (bytes)."
+        default=64 * _MIB, description="Largest message received (bytes)."
     )
     insecure: bool = Field(default=False, description="Whether plain text may be served beyond this machine.")
     drain_seconds: Annotated[float, Within(Bound(0, 3600))] = Field(
@@ -173,8 +176,32 @@ class Settings(BaseSettings):
     omit_images: bool = Field(
         default=_STANDARD.omit_images, description="Whether old images in results may become a line of text."
     )
+    trigger: Trigger = Field(
+        default=_STANDARD.trigger,
+        description="What calls for trimming under replay; economic: below the budget too, if it pays back.",
+    )
+    ledger_share: Annotated[
+        float | None,
+        _limit("ledger_share"),
+        BeforeValidator(checks.none_in_words),
+        Told(f"{BOUNDS['ledger_share']}, or none", "none"),
+    ] = Field(
+        default=_STANDARD.ledger_share,
+        description="Under replay, most that trimming may have made a session dearer; none: any (share).",
+    )
+    ledger_ceiling: Annotated[float, _limit("ledger_ceiling")] = Field(
+        default=_STANDARD.ledger_ceiling,
+        description="Size above which results are trimmed whatever the ledger says (budgets).",
+    )
+    prefix_probe: bool = Field(
+        default=True,
+        description="Whether each payload is compared, by hashes in memory, with the session's last one.",
+    )
     outcome_grace_seconds: Annotated[int, Within(Bound(0, 86_400))] = Field(
         default=300, description="Time after which a decision without a reported outcome counts (seconds)."
+    )
+    retention_days: Annotated[int, Within(Bound(1, 36_500, zero_means="for ever"))] = Field(
+        default=90, description="How long decisions are kept; 0: for ever (days)."
     )
     session_hash_key: Annotated[
         str,
@@ -185,9 +212,12 @@ class Settings(BaseSettings):
         repr=False,
         description="Key that session ids are hashed with; empty: one made for the state directory.",
     )
+    relevance: RelevanceSettings = RelevanceSettings()
+    cache: CacheSettings = CacheSettings()
     server: ServerSettings = ServerSettings()
     store: StoreSettings = Field(default_factory=StoreSettings)
     journal: JournalSettings = JournalSettings()
+    objective: ObjectiveSettings = ObjectiveSettings()
     log: LogSettings = LogSettings()
 
     @classmethod
@@ -205,7 +235,14 @@ class Settings(BaseSettings):
 
     def fingerprint(self) -> str:
         """Short hash of all that shapes a plan, the same for equal settings on every machine."""
-        shaping = {"enabled": self.enabled, "counting": self.counting, **asdict(to_limits(self))}
+        ranking = self.relevance
+        shaping = {
+            "enabled": self.enabled,
+            "counting": self.counting,
+            "scoring": ranking.scoring,
+            "embedding": [ranking.endpoint and ranking.model, ranking.min_candidates],
+            **asdict(to_limits(self)),
+        }
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -221,9 +258,16 @@ def to_limits(settings: Settings) -> Limits:
         min_tokens_saved=settings.min_tokens_saved,
         min_gain=settings.min_gain,
         protected_tools=settings.protected_tools,
+        relevance=settings.relevance.enabled,
         stability=settings.stability,
         trim_style=settings.trim_style,
         placeholder_chars=settings.placeholder_chars,
         caps_on_arrival=settings.caps_on_arrival,
         omit_images=settings.omit_images,
+        trigger=settings.trigger,
+        ledger_share=settings.ledger_share,
+        ledger_ceiling=settings.ledger_ceiling,
+        cache_write_multiplier=settings.cache.write_multiplier,
+        cache_read_multiplier=settings.cache.read_multiplier,
+        cache_expected_calls=settings.cache.expected_calls,
     )

@@ -1,20 +1,12 @@
-"""Reading decisions back."""
-
-from dataclasses import dataclass
+"""Reading a decision back."""
 
 from sqlalchemy import Engine, select
 
-from pinch_server.core.decision import Decision, Outcome
-from pinch_server.store.rows import decision_of, outcome_of
+from pinch_server.core.insight import StoredDecision
+from pinch_server.store.rows import stored_of
 from pinch_server.store.tables import prune_decisions
 
-
-@dataclass(frozen=True, slots=True)
-class StoredDecision:
-    """A decision as the database has it, with its outcome once one was reported."""
-
-    decision: Decision
-    outcome: Outcome | None
+__all__ = ["StoredDecision", "get"]
 
 
 def get(engine: Engine, decision_id: str) -> StoredDecision | None:
@@ -26,7 +18,4 @@ def get(engine: Engine, decision_id: str) -> StoredDecision | None:
     query = select(prune_decisions).where(prune_decisions.c.decision_id == decision_id)
     with engine.connect() as connection:
         row = connection.execute(query).mappings().first()
-    if row is None:
-        return None
-    columns = dict(row)
-    return StoredDecision(decision_of(columns), outcome_of(columns))
+    return None if row is None else stored_of(row)

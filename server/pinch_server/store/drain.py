@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy.exc import DataError, IntegrityError
 
 from pinch_server.core.decision import Decision, Outcome
+from pinch_server.store.database_file import DatabaseFile
 from pinch_server.store.journal import Batch, Journal
 from pinch_server.store.observer import StoreObserver
 from pinch_server.store.writer import DecisionWriter
@@ -30,7 +31,7 @@ class Pace:
     """
 
     batch_rows: int = 500
-    gather_seconds: float = 0.05
+    gather_seconds: float = 0.2
     housekeeping_seconds: float = 2.0
     first_retry_seconds: float = 0.1
     last_retry_seconds: float = 5.0
@@ -44,6 +45,7 @@ class Drain:
         self,
         journal: Journal,
         writer: DecisionWriter,
+        file: DatabaseFile,
         observer: StoreObserver,
         pace: Pace,
         now: Callable[[], float] = time.time,
@@ -51,6 +53,7 @@ class Drain:
         """Connect a journal to a database; `now` gives seconds since the epoch."""
         self._journal = journal
         self._writer = writer
+        self._file = file
         self._observer = observer
         self._pace = pace
         self._now = now
@@ -125,6 +128,7 @@ class Drain:
     def _step(self) -> int:
         """Move one batch; return the number of its lines, 0 when there was none."""
         if time.monotonic() >= self._next_housekeeping and not self._stop.is_set():
+            self._file.reopen_if_replaced()
             self._journal.adopt()
             self._observer.journal_pending(self._journal.pending)
             self._writer.settle_waiting(self._now_us(), int(self._pace.grace_seconds * 1e6))
@@ -136,7 +140,9 @@ class Drain:
             return 0
         if batch.damaged:
             self._observer.store_failed()
+        self._file.reopen_if_replaced()
         self._write(batch)
+        self._file.require_same()
         self._journal.confirm(batch)
         return batch.lines
 
@@ -146,23 +152,35 @@ class Drain:
         except Exception as error:
             if not _is_fault_of_a_row(error):
                 raise
-            for decision in batch.decisions:
-                self._write_alone(batch, decision.decision_id, (decision,), ())
-            for outcome in batch.outcomes:
-                self._write_alone(batch, outcome.decision_id, (), (outcome,))
+            self._write_each(batch)
 
-    def _write_alone(
-        self, batch: Batch, name: str, decisions: tuple[Decision, ...], outcomes: tuple[Outcome, ...]
-    ) -> None:
-        """Write one record of a batch that the database refused, so that a bad one holds up no other."""
+    def _write_each(self, batch: Batch) -> None:
+        """Write the records of a refused batch one by one, so that a bad one holds up no other.
+
+        When none of a kind is taken, and a sound one is refused too, it is the database that is not fit, as
+        when a newer schema wants a column that this version does not know: then they wait.
+        """
+        decisions = [self._refusal((decision,), ()) for decision in batch.decisions]
+        outcomes = [self._refusal((), (outcome,)) for outcome in batch.outcomes]
+        if (decisions and all(decisions)) or (outcomes and all(outcomes)):
+            self._writer.try_a_row(self._now_us())
+        records: tuple[Decision | Outcome, ...] = (*batch.decisions, *batch.outcomes)
+        for record, error in zip(records, [*decisions, *outcomes], strict=True):
+            if error is None:
+                continue
+            batch.segment.damaged = True
+            self._observer.store_failed()
+            name, why = record.decision_id, _first_line(error)
+            _log.error("%s cannot be stored, its journal will be set aside: %s", name, why)
+
+    def _refusal(self, decisions: tuple[Decision, ...], outcomes: tuple[Outcome, ...]) -> Exception | None:
         try:
             self._writer.write(decisions, outcomes, self._now_us())
         except Exception as error:
             if not _is_fault_of_a_row(error):
                 raise
-            batch.segment.damaged = True
-            self._observer.store_failed()
-            _log.error("%s cannot be stored, its journal will be set aside: %s", name, _first_line(error))
+            return error
+        return None
 
     def _rest(self) -> None:
         with self._moved:

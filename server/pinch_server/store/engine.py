@@ -1,7 +1,8 @@
 """Opening a database: SQLite in WAL mode, or PostgreSQL through psycopg."""
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from pinch_server.settings.checks import HIDDEN, without_password
 from pinch_server.store.errors import UnsupportedDatabase
 
 _WRITES = "pinch_writes"
+_SECRET = frozenset({"password", "sslpassword", "passfile", "sslkey", "options"})
 _SQLITE_WAIT_MS = 10_000
 _POSTGRESQL_DEFAULTS = {
     # A server that vanished without a word is noticed within half a minute instead of never.
@@ -32,7 +35,7 @@ def read_url(url: str) -> URL:
     """
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise UnsupportedDatabase(
             "the database must be a URL such as sqlite:////var/lib/pinch/pinch.db or "
             "postgresql://user:password@host/name"
@@ -50,9 +53,18 @@ def read_url(url: str) -> URL:
 
 
 def shown(url: str) -> str:
-    """Return the URL for people to read, with the password hidden."""
+    """Return the URL for people to read, without its password and its query, which may hold one too."""
+    kind = read_url(url).get_backend_name()
+    return without_password(f"{kind}://{url.partition('://')[2]}")
+
+
+def without_secrets(url: str, words: str) -> str:
+    """Return what a database or its driver said, with the URL's password and other secrets hidden."""
     parsed = read_url(url)
-    return parsed.set(drivername=parsed.get_backend_name()).render_as_string(hide_password=True)
+    values = [value for name in parsed.query for value in parsed.normalized_query[name] if name in _SECRET]
+    for secret in filter(None, [str(parsed.password or ""), *values]):
+        words = words.replace(secret, HIDDEN)
+    return words
 
 
 def open_engine(url: str, *, durable: bool = False, pooled: bool = True) -> Engine:
@@ -76,7 +88,7 @@ def open_engine(url: str, *, durable: bool = False, pooled: bool = True) -> Engi
             return sqlalchemy.create_engine(parsed, connect_args=defaults, pool_pre_ping=pooled, **options)
         except ImportError as error:
             raise UnsupportedDatabase(
-                f"PostgreSQL needs its driver: pip install 'pinch-grpc[server,postgres]' ({error})"
+                f"PostgreSQL needs its driver; in the checkout: pip install '.[server,postgres]' ({error})"
             ) from error
     engine = sqlalchemy.create_engine(parsed, **options)
     _tune_sqlite(engine, "FULL" if durable else "NORMAL")
@@ -114,11 +126,22 @@ def _tune_sqlite(engine: Engine, synchronous: str) -> None:
         ):
             connection.execute(f"PRAGMA {setting}")
 
+    def connecting(_dialect: object, _record: object, arguments: list[Any], _options: object) -> None:
+        file = str(arguments[0])
+        if file.startswith("file:"):
+            return
+        # Made before SQLite would, for its owner alone; SQLite gives its companions the same mode. A file
+        # that is there is never opened here: closing it would drop every lock this process has on it, and
+        # another process would then take away the log that rows are being written to.
+        with suppress(OSError):
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
     def begun(connection: Connection) -> None:
         # A transaction that reads before it writes fails at once when another writer came between; taking the
         # write lock at its beginning waits for busy_timeout instead.
         writes = connection.get_execution_options().get(_WRITES, False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
+    event.listen(engine, "do_connect", connecting)
     event.listen(engine, "connect", connected)
     event.listen(engine, "begin", begun)

@@ -1,5 +1,7 @@
 """What can go wrong with the store, each with words an operator can act on."""
 
+from collections.abc import Mapping
+
 
 class StoreError(Exception):
     """Base of all errors of the store."""
@@ -15,9 +17,11 @@ class SchemaBehind(StoreError):
     def __init__(self, database: str, current: str | None, head: str) -> None:
         """Say what is there, what is needed, and the command that gets there."""
         found = f"is at revision {current}" if current else "has no Pinch schema yet"
+        by_itself = database.startswith("sqlite:")
+        or_else = "`pinch serve` does it by itself" if by_itself else "or start with `pinch serve --migrate`"
         super().__init__(
             f"the database {database} {found}, and this version of Pinch needs {head}: "
-            "run `pinch migrate up` (or start with `pinch serve --migrate`)"
+            f"run `pinch migrate up` ({or_else})"
         )
         self.current = current
         self.head = head
@@ -41,8 +45,39 @@ class MigrationFailed(StoreError):
     """A migration could not be run: an unknown revision, or the database refused a step."""
 
 
+class DataWouldGo(StoreError):
+    """Going down would remove tables or columns, which nobody allowed; nothing has changed."""
+
+    def __init__(self, database: str, revision: str, lost: Mapping[str, int | None]) -> None:
+        """Name what would go, each with its rows.
+
+        Args:
+            database: The database's URL, fit to be shown.
+            revision: Where the way down would end.
+            lost: The rows of each table that would go; None for a column, named `table.column`.
+        """
+        told = ", ".join(
+            f"the column {name}" if rows is None else f"{name} ({rows:,} {'row' if rows == 1 else 'rows'})"
+            for name, rows in lost.items()
+        )
+        super().__init__(f"down to {revision}, {database} would lose {told}; nothing has changed")
+        self.lost = lost
+
+
 class DatabaseUnreachable(StoreError):
     """The database could not be connected to."""
+
+
+class DatabaseRefused(StoreError):
+    """The database server is there and does not let this user into this database: a fault of the settings."""
+
+
+class DatabaseReplaced(StoreError):
+    """A SQLite file was deleted or replaced while being written to; what was written has to be again."""
+
+    def __init__(self) -> None:
+        """Say what happened."""
+        super().__init__("the database file was deleted or replaced while it was being written to")
 
 
 class UnknownJournalVersion(StoreError):

@@ -3,6 +3,7 @@
 import logging
 import os
 import secrets
+import stat
 import threading
 import time
 from dataclasses import dataclass
@@ -85,21 +86,38 @@ class Journal:
     def adopt(self) -> int:
         """Take over the files of workers that are gone, and return how many lines they still hold."""
         adopted = 0
+        own = {segment.path for segment in tuple(self._segments)}
         try:
-            own = {segment.path for segment in tuple(self._segments)}
-            for path in sorted(self._directory.iterdir(), reverse=True):
-                if path.suffix == SUFFIX and path not in own and path.name not in self._unknown:
-                    adopted += self._adopt_file(path)
-                elif path.suffix == UNBORN:
-                    # The maker of a file that is still nameless notices, and makes another.
-                    Segment.sweep(path)
-                elif path.suffix == CHECKPOINT and not path.with_suffix(SUFFIX).exists():
-                    path.unlink(missing_ok=True)
+            paths = sorted(self._directory.iterdir(), reverse=True)
         except FileNotFoundError:
             return adopted
         except OSError as error:
             _log.warning("journals in %s cannot be looked through: %s", self._directory, error)
+            return adopted
+        for path in paths:
+            if path in own or path.name in self._unknown:
+                continue
+            try:
+                adopted += self._look_at(path)
+            except OSError as error:
+                # One file that is out of order must not keep the others waiting.
+                self._unknown.add(path.name)
+                _log.error("%s cannot be adopted before the next start: %s", path, error)
         return adopted
+
+    def _look_at(self, path: Path) -> int:
+        """Take over or tidy up one file, and return how many lines it still holds."""
+        if path.suffix in (SUFFIX, UNBORN) and not stat.S_ISREG(path.lstat().st_mode):
+            self._unknown.add(path.name)
+            _log.error("%s is no regular file; it is left as it is", path)
+        elif path.suffix == SUFFIX:
+            return self._adopt_file(path)
+        elif path.suffix == UNBORN:
+            # The maker of a file that is still nameless notices, and makes another.
+            Segment.sweep(path)
+        elif path.suffix == CHECKPOINT and not path.with_suffix(SUFFIX).exists():
+            path.unlink(missing_ok=True)
+        return 0
 
     def next_batch(self, limit: int) -> Batch | None:
         """Return the oldest records that are not confirmed, at most `limit` of one file, or None.
@@ -111,17 +129,22 @@ class Journal:
                 if not self._segments:
                     return None
                 segment = self._segments[0]
+                if segment.starved and segment.drained == segment.size:
+                    # A file that may be appended to is not deleted: the disk that it filled would stay full.
+                    segment.sealed = True
                 last = segment.sealed or len(self._segments) > 1
             parsed = segment.read(limit)
             if parsed.lines:
-                if parsed.damaged:
+                damaged = parsed.damaged + segment.headless
+                segment.headless = False
+                if damaged:
                     segment.damaged = True
-                    _log.error("%d damaged lines in %s; it will be set aside", parsed.damaged, segment.path)
+                    _log.error("%d damaged lines in %s; it will be set aside", damaged, segment.path)
                 return Batch(
                     segment,
                     segment.drained + parsed.size,
                     parsed.lines,
-                    parsed.damaged,
+                    damaged,
                     tuple(record for record in parsed.records if isinstance(record, Decision)),
                     tuple(record for record in parsed.records if isinstance(record, Outcome)),
                 )
@@ -160,9 +183,14 @@ class Journal:
         """Return the file to append to, a new one when the last is full, sealed or not there."""
         if self._segments:
             last = self._segments[-1]
+            if not last.has_name():
+                # Whoever deleted it cannot have meant what is still to be written.
+                last.sealed = True
             if not last.sealed and last.size + length <= max(self._segment_bytes, length):
                 return last
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # One at a time, since only the last of several would get the mode.
+        self._directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._directory.mkdir(mode=0o700, exist_ok=True)
         segment = self._create_file()
         if self._segments:
             self._segments[-1].sealed = True

@@ -3,6 +3,7 @@
 import fcntl
 import io
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,15 +15,31 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, func, inspect, select, text
+from sqlalchemy import table as sql_table
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from pinch_server.store.engine import open_engine, read_url, shown, sqlite_directory, writing
-from pinch_server.store.errors import DatabaseUnreachable, MigrationFailed, SchemaAhead, SchemaBehind
+from pinch_server.store.engine import open_engine, read_url, shown, sqlite_directory, without_secrets, writing
+from pinch_server.store.errors import (
+    DatabaseRefused,
+    DatabaseUnreachable,
+    DataWouldGo,
+    MigrationFailed,
+    SchemaAhead,
+    SchemaBehind,
+)
 from pinch_server.store.tables import metadata
 
 # Any number will do as long as nothing else in the database locks it: "pinch" as ASCII.
 _ADVISORY_LOCK = 0x70696E6368
+_VERSION_TABLE = "alembic_version"
+# The driver tells no code when it cannot connect.
+_REFUSED = re.compile(
+    r"""(?:database|role)\ ".*"\ does\ not\ exist | authentication\ failed\ for\ user
+      | no\ pg_hba\.conf\ entry
+      | is\ not\ permitted\ to\ log\ in | permission\ denied\ for\ database | no\ password\ supplied""",
+    re.VERBOSE,
+)
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -50,15 +67,39 @@ def up(url: str, revision: str = "head") -> Migrated:
     return _migrate(url, revision, command.upgrade)
 
 
-def down(url: str, revision: str) -> Migrated:
+def down(url: str, revision: str, *, may_lose: bool = True) -> Migrated:
     """Migrate downwards to a revision; `-1` is one step, `base` removes the tables and all that is in them.
 
+    Args:
+        url: The database.
+        revision: Where to end.
+        may_lose: Whether tables and columns may go.
+
     Raises:
+        DataWouldGo: One would go, and none may; nothing has changed.
         SchemaAhead: A newer version of Pinch migrated this database.
         MigrationFailed: There is no such revision, or the database refused a step; nothing has changed.
         DatabaseUnreachable: It cannot be connected to.
     """
-    return _migrate(url, revision, command.downgrade)
+
+    def run(config: Config, revision: str) -> None:
+        connection: Connection = config.attributes["connection"]
+        before = {} if may_lose else _contents(connection)
+        command.downgrade(config, revision)
+        after = {} if may_lose else _contents(connection)
+        gone = {name: rows for name, rows in before.items() if name not in after}
+        # A column that goes with its table needs no words of its own.
+        lost = {name: rows for name, rows in gone.items() if name.rpartition(".")[0] not in gone}
+        if lost:
+            # Leaving the transaction like this takes back all that was done in it.
+            raise DataWouldGo(shown(url), revision, lost)
+
+    return _migrate(url, revision, run)
+
+
+def exists(url: str) -> bool:
+    """Return whether there is a database to look at; only a SQLite file can be known to be missing."""
+    return not _is_missing_file(url)
 
 
 def current(url: str) -> str | None:
@@ -128,6 +169,7 @@ def ensure_current(url: str, migrate: bool) -> None:
         SchemaAhead: A newer version of Pinch migrated this database.
         MigrationFailed: The database refused a step.
         DatabaseUnreachable: It cannot be connected to.
+        DatabaseRefused: The server is there, and the URL's user, password or database is not right.
     """
     found = current(url)
     if found == head():
@@ -136,6 +178,17 @@ def ensure_current(url: str, migrate: bool) -> None:
         up(url)
     else:
         _require_head(url, found)
+
+
+def require_current(url: str) -> None:
+    """Make sure before reading that the schema is this version's; nothing is changed, and no file made.
+
+    Raises:
+        SchemaBehind: It has to be migrated first; the text has the command.
+        SchemaAhead: A newer version of Pinch migrated this database.
+        DatabaseUnreachable: It cannot be connected to.
+    """
+    _require_head(url, current(url))
 
 
 @contextmanager
@@ -173,6 +226,17 @@ def _revision(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
+def _contents(connection: Connection) -> dict[str, int | None]:
+    """Return the rows of each table, and None for each column, named `table.column`."""
+    found: dict[str, int | None] = {}
+    inspector = inspect(connection)
+    for table in inspector.get_table_names():
+        if table != _VERSION_TABLE:
+            found[table] = connection.execute(select(func.count()).select_from(sql_table(table))).scalar_one()
+            found |= {f"{table}.{column['name']}": None for column in inspector.get_columns(table)}
+    return found
+
+
 def _config() -> Config:
     # The wheel carries the migrations inside the package; in a checkout they are at its top.
     places = (_PACKAGE / "migrations", _PACKAGE.parent.parent / "migrations")
@@ -199,7 +263,9 @@ def _connected(url: str, *, write: bool = False) -> Iterator[Connection]:
         try:
             engine.connect().close()
         except DBAPIError as error:
-            raise DatabaseUnreachable(f"cannot open the database {shown(url)}: {_reason(error)}") from error
+            reason = _reason(url, error)
+            kind = DatabaseRefused if _REFUSED.search(reason) else DatabaseUnreachable
+            raise kind(f"cannot open the database {shown(url)}: {reason}") from error
         with writing(engine) if write else engine.connect() as connection:
             yield connection
     finally:
@@ -212,7 +278,7 @@ def _directory_lock(directory: Path | None) -> Iterator[None]:
     if directory is None:
         yield
         return
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -231,9 +297,9 @@ def _errors(url: str) -> Iterator[None]:
     except OSError as error:
         raise DatabaseUnreachable(f"cannot open the database {shown(url)}: {error}") from error
     except SQLAlchemyError as error:
-        raise MigrationFailed(f"the database {shown(url)} refused: {_reason(error)}") from error
+        raise MigrationFailed(f"the database {shown(url)} refused: {_reason(url, error)}") from error
 
 
-def _reason(error: SQLAlchemyError) -> str:
-    """Return what the database said, without the statement and the manual's address around it."""
-    return str(error.orig if isinstance(error, DBAPIError) else error).strip()
+def _reason(url: str, error: SQLAlchemyError) -> str:
+    """Return what the database said, without the statement, the manual's address and the URL's secrets."""
+    return without_secrets(url, str(error.orig if isinstance(error, DBAPIError) else error).strip())

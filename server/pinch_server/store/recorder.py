@@ -5,6 +5,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from pinch_server.core.decision import Decision, Outcome
+from pinch_server.store.database_file import DatabaseFile
 from pinch_server.store.drain import Drain, Pace
 from pinch_server.store.journal import Journal
 from pinch_server.store.observer import StoreObserver
@@ -41,7 +42,8 @@ class JournalRecorder:
         self._observer = observer
         self._close_seconds = close_seconds
         self._journal = Journal(directory, max_bytes=max_bytes, segment_bytes=segment_bytes, fsync=fsync)
-        self._drain = Drain(self._journal, DecisionWriter(engine, observer), observer, pace or Pace())
+        writer = DecisionWriter(engine, observer)
+        self._drain = Drain(self._journal, writer, DatabaseFile(engine), observer, pace or Pace())
         self._drain.start()
 
     def record(self, decision: Decision) -> bool:

@@ -2,18 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any, cast
 
+from sqlalchemy import RowMapping
+
 from pinch_server.core.decision import Decision, Outcome, OutcomeName
+from pinch_server.core.insight import StoredDecision
 from pinch_server.store.tables import PENDING
 
 _LARGEST = 2**63 - 1
 _DECISION_FIELDS = tuple(field.name for field in fields(Decision))
+_decision_values = attrgetter(*_DECISION_FIELDS)
 
 
 def decision_row(decision: Decision) -> dict[str, Any]:
     """Return the row of `prune_decisions` for a decision, without its outcome columns."""
-    return {name: _storable(getattr(decision, name)) for name in _DECISION_FIELDS}
+    return dict(zip(_DECISION_FIELDS, map(storable, _decision_values(decision)), strict=True))
 
 
 def outcome_row(outcome: Outcome) -> dict[str, Any]:
@@ -29,7 +34,13 @@ def outcome_row(outcome: Outcome) -> dict[str, Any]:
         "outcome_completion_tokens": outcome.completion_tokens,
         "outcome_cost_usd": outcome.cost_usd,
     }
-    return {name: _storable(value) for name, value in row.items()}
+    return {name: storable(value) for name, value in row.items()}
+
+
+def stored_of(row: RowMapping) -> StoredDecision:
+    """Return the decision of a row of `prune_decisions`, with its outcome."""
+    columns = dict(row)
+    return StoredDecision(decision_of(columns), outcome_of(columns))
 
 
 def decision_of(row: Mapping[str, Any]) -> Decision:
@@ -54,10 +65,12 @@ def outcome_of(row: Mapping[str, Any]) -> Outcome | None:
     )
 
 
-def _storable(value: object) -> object:
+def storable(value: Any) -> Any:
     """Return the value as both databases accept it: PostgreSQL refuses NUL, both refuse over 64 bits."""
-    if isinstance(value, str):
+    # Most of the drain's work on a row would be here: hence the exact types, and sound values left alone.
+    kind = type(value)
+    if kind is str and "\x00" in value:
         return value.replace("\x00", "\ufffd")
-    if isinstance(value, int) and not isinstance(value, bool):
-        return max(-_LARGEST, min(value, _LARGEST))
+    if kind is int and not -_LARGEST <= value <= _LARGEST:
+        return _LARGEST if value > 0 else -_LARGEST
     return value

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -19,6 +20,7 @@ SUFFIX = ".journal"
 UNBORN = ".unborn"
 CHECKPOINT = ".checkpoint"
 _CHUNK = 512 * 1024
+_VERSION = re.compile(re.escape(HEADER_NAME) + rb"[0-9]{1,9}\n")
 
 
 class Segment:
@@ -35,7 +37,9 @@ class Segment:
         self.size = size
         self.drained = drained
         self.damaged = False
+        self.headless = False
         self.sealed = False
+        self.starved = False
         self._descriptor = descriptor
         self._checkpoint = path.with_suffix(CHECKPOINT)
         self._synced = 0
@@ -69,31 +73,36 @@ class Segment:
     def adopt(cls, path: Path) -> "Segment | None":
         """Lock a file whose owner is gone; None when it has an owner, was just deleted, or never held a line.
 
-        A file that is no journal at all is set aside.
+        A file whose first line is damaged is read on without it; one that is no journal at all is set aside.
 
         Raises:
             UnknownJournalVersion: Another version of Pinch wrote it.
             OSError: It cannot be opened or read.
         """
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+            # A pipe of that name must not be waited for.
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
             return None
         segment = None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            header = os.pread(descriptor, len(HEADER), 0)
+            header = os.pread(descriptor, len(HEADER) + 8, 0)
             status = os.fstat(descriptor)
             if status.st_nlink == 0:
                 return None
-            if header == HEADER:
+            if header.startswith(HEADER):
                 segment = cls(path, descriptor, status.st_size, len(HEADER))
                 segment.sealed = True
                 segment._restore_checkpoint()
             elif HEADER.startswith(header):
                 path.unlink(missing_ok=True)
-            elif header.startswith(HEADER_NAME):
+            elif _VERSION.match(header):
                 raise UnknownJournalVersion(f"{path} is of another version of Pinch; it is left as it is")
+            elif (start := _first_record(descriptor, status.st_size)) is not None:
+                segment = cls(path, descriptor, status.st_size, start)
+                segment.sealed = segment.damaged = segment.headless = True
+                segment._restore_checkpoint()
             else:
                 path.replace(_aside(path))
         except BlockingIOError:
@@ -138,6 +147,11 @@ class Segment:
             self._take_back()
             raise OSError(f"only {written} of {len(line)} bytes could be written to {self.path}")
         self.size += len(line)
+        self.starved = False
+
+    def has_name(self) -> bool:
+        """Return whether the file can still be found; one that was deleted would end with this process."""
+        return os.fstat(self._descriptor).st_nlink > 0
 
     def sync(self, end: int) -> None:
         """Return when the first `end` bytes survive a power loss; one fdatasync serves all who wait.
@@ -209,6 +223,7 @@ class Segment:
                 os.close(self._descriptor)
 
     def _take_back(self) -> None:
+        self.starved = True
         try:
             os.ftruncate(self._descriptor, self.size)
         except OSError:
@@ -225,3 +240,14 @@ class Segment:
 
 def _aside(path: Path) -> Path:
     return path.with_name(path.name + ".damaged")
+
+
+def _first_record(descriptor: int, size: int) -> int | None:
+    """Return where the records of a file with a damaged header begin, None when it holds none."""
+    data = os.pread(descriptor, size, 0)
+    starts = (len(HEADER), data.find(b"\n") + 1)
+    for most in (1, size):
+        for start in starts:
+            if parse_lines(data[start:], most).records:
+                return start
+    return None

@@ -4,13 +4,24 @@ Text columns have no length limit and counts are 64 bits wide: a value that a ca
 the database refuse a decision that was already acknowledged.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
 
 metadata = MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
         "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
     }
 )
 
@@ -51,6 +62,8 @@ prune_decisions = Table(
     Column("prefix_previous_messages", BigInteger),
     Column("prefix_matched_messages", BigInteger),
     Column("prefix_matched_tokens", BigInteger),
+    Column("sent_before_tokens", BigInteger),
+    Column("unchanged_prefix_tokens", BigInteger),
     Column("outcome", Text, nullable=False, server_default=PENDING),
     Column("reported_at", BigInteger),
     Column("outcome_model", Text),
@@ -60,6 +73,8 @@ prune_decisions = Table(
     Column("outcome_completion_tokens", BigInteger),
     Column("outcome_cost_usd", Text),
     Index(None, "created_at", "decision_id"),
+    Index(None, "request_id"),
+    Index(None, "session_hash", "created_at", "decision_id"),
 )
 
 # Reports whose decision is not in the database yet, because another worker's journal still holds it.
@@ -76,4 +91,67 @@ waiting_outcomes = Table(
     Column("outcome_cache_write_tokens", BigInteger),
     Column("outcome_completion_tokens", BigInteger),
     Column("outcome_cost_usd", Text),
+)
+
+# Whole hours and days whose calls are added up in the two tables below: what is not named here has to be read
+# from the decisions. Both times are in microseconds; deleting a period deletes its sums and values.
+savings_periods = Table(
+    "savings_periods",
+    metadata,
+    Column("length", BigInteger, primary_key=True),
+    Column("start", BigInteger, primary_key=True),
+)
+
+
+def _of_a_period() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(
+        ["length", "start"], ["savings_periods.length", "savings_periods.start"], ondelete="CASCADE"
+    )
+
+
+# What core.savings.Sums holds, for calls that are priced and filtered alike; empty text for what was not give
+savings_sums = Table(
+    "savings_sums",
+    metadata,
+    Column("length", BigInteger, primary_key=True),
+    Column("start", BigInteger, primary_key=True),
+    Column("route", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("format", Text, primary_key=True),
+    Column("prompt_rate", Text, primary_key=True),
+    Column("cached_rate", Text, primary_key=True),
+    Column("cache_write_rate", Text, primary_key=True),
+    Column("priced_model", Text, primary_key=True),
+    Column("calls", BigInteger, nullable=False),
+    Column("pruned_calls", BigInteger, nullable=False),
+    Column("tokens_saved", BigInteger, nullable=False),
+    Column("measured_tokens", BigInteger, nullable=False),
+    Column("cached_parts", BigInteger, nullable=False),
+    Column("induced_tokens", BigInteger, nullable=False),
+    _of_a_period(),
+)
+
+# What each pruned call saved, for the median: sorted, apart by the number of their binary digits.
+savings_values = Table(
+    "savings_values",
+    metadata,
+    Column("length", BigInteger, primary_key=True),
+    Column("start", BigInteger, primary_key=True),
+    Column("route", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("format", Text, primary_key=True),
+    Column("digits", BigInteger, primary_key=True),
+    Column("count", BigInteger, nullable=False),
+    Column("tokens", LargeBinary, nullable=False),
+    _of_a_period(),
+)
+
+# What an embedding endpoint answered: the key names the model and the text, the vector is float16.
+embedding_vectors = Table(
+    "embedding_vectors",
+    metadata,
+    Column("key", LargeBinary, primary_key=True),
+    Column("vector", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "created_at"),
 )

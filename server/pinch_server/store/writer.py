@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
 from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 
 from pinch_server.core.decision import Decision, Outcome
+from pinch_server.store import rollup
 from pinch_server.store.engine import writing
 from pinch_server.store.observer import StoreObserver
 from pinch_server.store.rows import decision_row, outcome_row
@@ -17,6 +18,7 @@ from pinch_server.store.tables import prune_decisions, waiting_outcomes
 
 _OUTCOME_COLUMNS = tuple(c.name for c in waiting_outcomes.c if c.name not in ("decision_id", "waiting_since"))
 _AT_ONCE = 500
+_TRIAL_ID = "00000000-0000-7000-8000-000000000000"
 
 
 class DecisionWriter:
@@ -42,17 +44,34 @@ class DecisionWriter:
         """
         latest, replaced = _latest(outcomes)
         stored = 0
+        changed_at = [decision.created_at for decision in decisions]
         with writing(self._engine) as connection:
             if decisions:
                 stored = _insert_new(connection, [decision_row(decision) for decision in decisions])
             if latest:
                 settled = _set_outcomes(connection, latest)
                 replaced += settled.replaced
+                changed_at += settled.changed_at
                 if settled.unmatched:
                     replaced += _keep_waiting(connection, settled.unmatched, now)
+            rollup.forget(connection, changed_at)
         self._observer.decisions_stored(stored)
         if replaced:
             self._observer.outcomes_replaced(replaced)
+
+    def try_a_row(self, now: int) -> None:
+        """Make sure that the database takes a sound decision and its report; neither stays in it.
+
+        Args:
+            now: Microseconds since the epoch.
+
+        Raises:
+            sqlalchemy.exc.SQLAlchemyError: It takes none.
+        """
+        with self._engine.connect() as connection, connection.begin() as transaction:
+            _insert_new(connection, [decision_row(_sound_decision(now))])
+            _set_outcomes(connection, [outcome_row(Outcome(_TRIAL_ID, now, "DISPATCHED"))])
+            transaction.rollback()
 
     def settle_waiting(self, now: int, grace_us: int) -> None:
         """Give waiting outcomes to decisions that came meanwhile, and give up those that waited too long.
@@ -85,6 +104,7 @@ class DecisionWriter:
                 # A later report may have met its decision before the one that waited did.
                 replaced = settled.replaced + settled.outdated
                 _forget_waiting(connection, rows)
+                rollup.forget(connection, settled.changed_at)
             # A full page means that there may be more that match: those must not be given up.
             expire = delete(waiting_outcomes).where(expired)
             given_up = 0 if len(rows) == _AT_ONCE else connection.execute(expire).rowcount
@@ -92,6 +112,38 @@ class DecisionWriter:
             self._observer.outcomes_replaced(replaced)
         if given_up:
             self._observer.outcomes_unmatched(given_up)
+
+
+def _sound_decision(now: int) -> Decision:
+    """Return the plainest decision there is."""
+    return Decision(
+        decision_id=_TRIAL_ID,
+        created_at=now,
+        request_id=None,
+        session_hash=None,
+        route="UNSPECIFIED",
+        model=None,
+        format="unknown",
+        pinch_original_tokens=1,
+        pinch_final_tokens=1,
+        extra_fixed_tokens=0,
+        messages=0,
+        candidates=0,
+        elided=0,
+        omitted=0,
+        capped=0,
+        budget_tokens=1,
+        budget_met=True,
+        ranking="NOT_NEEDED",
+        ranking_reason=None,
+        unchanged_reason="within_budget",
+        stability="REPLAY",
+        trim_style="KEYED",
+        dry_run=False,
+        latency_us=0,
+        settings_fingerprint="",
+        pinch_enabled=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +154,13 @@ class _Settled:
         replaced: How many took the place of a different, earlier one.
         outdated: How many came too late, for a different and later one was there.
         unmatched: Those whose decision is not there.
+        changed_at: When the decisions that they were set on had been made.
     """
 
     replaced: int
     outdated: int
     unmatched: list[dict[str, Any]]
+    changed_at: list[int]
 
 
 def _latest(outcomes: Sequence[Outcome]) -> tuple[list[dict[str, Any]], int]:
@@ -134,7 +188,7 @@ def _insert_new(connection: Connection, rows: list[dict[str, Any]]) -> int:
 
 def _set_outcomes(connection: Connection, rows: list[dict[str, Any]]) -> _Settled:
     """Set outcomes on the decisions that are there."""
-    columns = [prune_decisions.c[name] for name in ("decision_id", *_OUTCOME_COLUMNS)]
+    columns = [prune_decisions.c[name] for name in ("decision_id", "created_at", *_OUTCOME_COLUMNS)]
     ids = [row["decision_id"] for row in rows]
     found: dict[str, dict[str, Any]] = {}
     for start in range(0, len(ids), _AT_ONCE):
@@ -142,20 +196,21 @@ def _set_outcomes(connection: Connection, rows: list[dict[str, Any]]) -> _Settle
         query = select(*columns).where(prune_decisions.c.decision_id.in_(some))
         query = query.order_by(prune_decisions.c.decision_id).with_for_update()
         found |= {row["decision_id"]: dict(row) for row in connection.execute(query).mappings()}
-    changes, unmatched, replaced, outdated = [], [], 0, 0
+    changes, unmatched, changed_at, replaced, outdated = [], [], [], 0, 0
     for row in rows:
         there = found.get(row["decision_id"])
         if there is None:
             unmatched.append(row)
         elif there["reported_at"] is None or there["reported_at"] < row["reported_at"]:
             changes.append({"decided": row["decision_id"]} | {name: row[name] for name in _OUTCOME_COLUMNS})
+            changed_at.append(there["created_at"])
             replaced += there["reported_at"] is not None and _differ(there, row)
         elif there["reported_at"] > row["reported_at"]:
             outdated += _differ(there, row)
     if changes:
         statement = update(prune_decisions).where(prune_decisions.c.decision_id == bindparam("decided"))
         connection.execute(statement.values({name: bindparam(name) for name in _OUTCOME_COLUMNS}), changes)
-    return _Settled(replaced, outdated, unmatched)
+    return _Settled(replaced, outdated, unmatched, changed_at)
 
 
 def _differ(there: dict[str, Any], row: dict[str, Any]) -> bool:

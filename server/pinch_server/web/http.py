@@ -1,8 +1,8 @@
 """The HTTP port: a small read-only server in a thread of its own, with a table of routes.
 
 It answers GET and HEAD, one request a connection, and serves nothing from disk. A connection has a few
-seconds in all, however slowly it drips, and there are only so many at once, so that a stuck scraper cannot
-hold the readiness probe.
+seconds in all, however slowly it drips, and there are only so many at once; when one more comes, the oldest
+that has not asked yet has to go: neither a stuck scraper nor a crowd of them can hold the readiness probe.
 """
 
 import logging
@@ -127,25 +127,36 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         self.routes = routes
         self.connection_seconds = connection_seconds
         self._open: dict[socket.socket, float] = {}
+        self._asking: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__((listen.host, listen.port), _Handler)
 
     def verify_request(self, request: object, client_address: object) -> bool:
-        """Admits a connection while there is room for it."""
+        """Admits a connection while there is room for it, or an older one that has not asked yet."""
         del client_address
         if not isinstance(request, socket.socket):
             return False
         with self._lock:
             if len(self._open) >= _MOST_CONNECTIONS:
-                return False
+                silent = next((one for one in self._open if one not in self._asking), None)
+                if silent is None:
+                    return False
+                del self._open[silent]
+                _end(silent)
             self._open[request] = time.monotonic()
         return True
+
+    def asked(self, connection: socket.socket) -> None:
+        """Notes that a connection's request was read whole."""
+        with self._lock:
+            self._asking.add(connection)
 
     def shutdown_request(self, request: object) -> None:
         """Forgets a connection and closes it."""
         if isinstance(request, socket.socket):
             with self._lock:
                 self._open.pop(request, None)
+                self._asking.discard(request)
             super().shutdown_request(request)
 
     def service_actions(self) -> None:
@@ -157,10 +168,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         with self._lock:
             late = [connection for connection, opened in self._open.items() if opened <= opened_before]
             for connection in late:
-                try:
-                    connection.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    _LOG.debug("a connection was gone before it was cut")
+                _end(connection)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Keeps a client that went away out of the log."""
@@ -168,12 +176,25 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         _LOG.debug("a connection to the HTTP port broke off", exc_info=True)
 
 
+def _end(connection: socket.socket) -> None:
+    """Ends a connection; its thread then closes it."""
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        _LOG.debug("a connection was gone before it was cut")
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
 
     def do_GET(self) -> None:
-        route = self.server.routes.get(urlsplit(self.path).path)
+        self.server.asked(self.connection)
+        try:
+            route = self.server.routes.get(urlsplit(self.path).path)
+        except ValueError:
+            self._answer(Reply(b"bad request\n", status=400))
+            return
         if route is None:
             self._answer(Reply(b"not found\n", status=404))
             return

@@ -58,6 +58,7 @@ def test_addresses_that_cannot_share_a_channel_are_refused(addresses: Any) -> No
         ({"timeout": 0}, "timeout"),
         ({"timeout": -1}, "timeout"),
         ({"timeout": float("nan")}, "timeout"),
+        ({"timeout": float("inf")}, "timeout"),
         ({"token": ""}, "token"),
         ({"token": "line\nbreak"}, "token"),
         ({"token": "schlüssel"}, "token"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
 
 import pytest
@@ -14,8 +15,9 @@ from pinch.edits import apply_byte_edits, apply_part_edits
 
 @st.composite
 def pieces(draw: st.DrawFn) -> list[tuple[bytes, bytes, bytes]]:
-    """A body in pieces: kept bytes, then old bytes, then the bytes that replace them."""
-    return draw(st.lists(st.tuples(st.binary(), st.binary(), st.binary()), max_size=8))
+    """A body in pieces: kept bytes, then old bytes, then the JSON value that replaces them."""
+    values = st.text().map(lambda text: json.dumps(text).encode())
+    return draw(st.lists(st.tuples(st.binary(), st.binary(min_size=1), values), max_size=8))
 
 
 def made_of(parts: list[tuple[bytes, bytes, bytes]]) -> tuple[bytes, list[Edit], bytes]:
@@ -32,7 +34,7 @@ def made_of(parts: list[tuple[bytes, bytes, bytes]]) -> tuple[bytes, list[Edit],
 
 @given(pieces(), st.binary())
 def test_every_byte_outside_the_edits_stays(parts: list[tuple[bytes, bytes, bytes]], tail: bytes) -> None:
-    """Any ascending edits, empty and touching ones too, replace exactly their ranges."""
+    """Any ascending edits, touching ones too, replace exactly their ranges."""
     body, edits, expected = made_of(parts)
     assert apply_byte_edits(body + tail, edits) == expected + tail
 
@@ -127,3 +129,36 @@ def test_part_edits_that_do_not_fit_are_refused(edits: list[Edit]) -> None:
     """An edit that is out of order, out of range, incomplete or made for another part is refused."""
     with pytest.raises(ReplyError):
         apply_part_edits(CHAT, edits)
+
+
+@pytest.mark.parametrize(
+    "replacement", [b"", b"x", b"\xff", b'"a" "b"', b'"a', b"[" * 100_000, b'"a",', b'a"'], ids=repr
+)
+def test_only_a_json_value_may_be_put_into_a_body(replacement: bytes) -> None:
+    """A replacement that is not one JSON value would break the body, and is refused."""
+    edit = Edit(offset=1, length=5, replacement=replacement, replaced_sha256=sha256(b'"old"').digest())
+    with pytest.raises(ReplyError, match="JSON"):
+        apply_byte_edits(b'["old"]', [edit])
+
+
+def test_nothing_can_be_put_where_nothing_was() -> None:
+    """An edit that replaces no byte would be an insertion, and is refused."""
+    edit = Edit(offset=1, length=0, replacement=b'"new"', replaced_sha256=sha256(b"").digest())
+    with pytest.raises(ReplyError, match="nothing"):
+        apply_byte_edits(b"[]", [edit])
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        part_edit(-1, 0, b"old"),
+        Edit(message_index=0, part_index=0, replaced_sha256=OLD_SHA256, replacement_part=ContentPart()),
+    ],
+    ids=["counted from the end", "empty replacement"],
+)
+def test_a_refused_part_edit_leaves_the_callers_messages_alone(edit: Edit) -> None:
+    """A message counted from the end or a replacement without content is refused; nothing is changed."""
+    chat = [ChatMessage(role="tool", content=[ContentPart(text="old")])]
+    with pytest.raises(ReplyError):
+        apply_part_edits(chat, [edit])
+    assert chat == [ChatMessage(role="tool", content=[ContentPart(text="old")])]

@@ -124,6 +124,23 @@ def test_no_time_left_fails_open(timeout: float, server: ScriptedServer, run: Ru
     assert result.error.code is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
+@pytest.mark.parametrize("timeout", [float("inf"), float("nan")])
+def test_a_timeout_without_an_end_is_the_callers_error(
+    timeout: float, server: ScriptedServer, run: Run
+) -> None:
+    """A call that could wait for ever is refused where it is made, with the name of the argument."""
+    with pytest.raises(ValueError, match="timeout"):
+        run(server.address, lambda client: client.prune_openai(BODY, timeout=timeout))
+
+
+def test_a_reason_of_any_length_is_one_short_line(server: ScriptedServer, run: Run) -> None:
+    """The server's reason is cut like all its words: it is meant for one log line."""
+    server.answer(reply(PruneResponse(unchanged_reason="line\n" * 1_000_000)))
+    result = run(server.address, lambda client: client.prune_openai(BODY))
+    assert len(result.reason) <= 300
+    assert "\n" not in result.reason
+
+
 def test_nobody_listening_fails_open(run: Run) -> None:
     """An address where nobody listens gives UNAVAILABLE."""
     with socket.socket() as taken:

@@ -762,7 +762,7 @@ class ToolGlobs(_message.Message):
     GLOBS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def globs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Shell-style patterns, for example `memory_*`."""
+        """Shell-style patterns, for example `memory_*`: at most 256, none blank or longer than 200 characters."""
 
     def __init__(
         self,
@@ -853,7 +853,9 @@ Global___RequestContext: _TypeAlias = RequestContext  # noqa: Y015
 
 @_typing.final
 class Rates(_message.Message):
-    """Rates are prices in US dollars per million tokens, as decimal text such as `0.30`. Empty means unknown."""
+    """Rates are prices in US dollars per million tokens, as decimal text such as `0.30`: 1 to 12 digits and, where
+    wanted, a point with 1 to 12 digits behind it. Empty means unknown.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1204,7 +1206,7 @@ class TurnFrame(_message.Message):
     PREVIOUS_CONTEXT_FIELD_NUMBER: _builtins.int
     FRAMED_FIELD_NUMBER: _builtins.int
     message: _builtins.str
-    """Text of the last user turn."""
+    """Start of the text of the last user turn, at most 20,000 characters."""
     previous_context: _builtins.str
     """Text of the nearest earlier user or assistant message, at most 200 characters. Empty on a first turn."""
     framed: _builtins.str
@@ -1244,7 +1246,9 @@ class ReportOutcomeRequest(_message.Message):
     selected_model: _builtins.str
     """Name of the model that was called; cut at 256 characters."""
     cost_usd: _builtins.str
-    """What the call cost, in USD as decimal text. Empty means unknown."""
+    """What the call cost, in USD as decimal text such as `0.0123`: 1 to 12 digits and, where wanted, a point with
+    1 to 12 digits behind it. Empty means unknown.
+    """
     @_builtins.property
     def usage(self) -> Global___TokenUsage:
         """What the provider counted."""

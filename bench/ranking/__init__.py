@@ -1,0 +1,1 @@
+"""How well each way of ranking finds the tool result that a query is about."""

@@ -1,0 +1,1 @@
+"""How long savings over millions of decisions take, and by which plans the database answers."""

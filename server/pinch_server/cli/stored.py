@@ -1,0 +1,89 @@
+"""Where the commands that show stored decisions read them: in the database, or through a service."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+import click
+
+from pinch_server.cli.address import server_address
+from pinch_server.cli.console import EXIT_FAILED, stop
+from pinch_server.cli.settings import config_option, settings_or_stop
+from pinch_server.ports import Insight, InsightUnavailableError
+from pinch_server.rpc.asking_insight import NotAnsweredError
+from pinch_server.settings import Settings
+from pinch_server.state import database_url
+from pinch_server.store import migrate
+from pinch_server.store.engine import open_engine
+from pinch_server.store.errors import StoreError, UnsupportedDatabase
+from pinch_server.store.insight import DatabaseInsight
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+_OPTIONS: Final = (
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    click.option(
+        "--server",
+        metavar="ADDRESS",
+        callback=server_address,
+        help="Ask the service at HOST:PORT or unix:PATH instead.",
+    ),
+    click.option("--database-url", metavar="URL", help="Database; else that of the settings."),
+    click.option("--state-dir", metavar="DIR", help="Directory of the SQLite file."),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=10.0,
+        show_default=True,
+        help="Time the service has to answer (seconds).",
+    ),
+    config_option,
+)
+
+
+def stored_options(function: _Function) -> _Function:
+    """Gives a command the options that say where to read and how to print."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def settings_of(config_path: Path | None, url: str | None, state_dir: str | None) -> Settings:
+    """The settings with these options over them.
+
+    Raises:
+        SystemExit: They cannot be used; every problem is named.
+    """
+    options = {
+        "--database-url": ("PINCH_STORE__DATABASE_URL", url),
+        "--state-dir": ("PINCH_STORE__STATE_DIR", state_dir),
+    }
+    return settings_or_stop(config_path, options)
+
+
+@contextmanager
+def database(settings: Settings) -> Iterator[Insight]:
+    """Opens the database for reading; it is neither made nor migrated.
+
+    Raises:
+        StoreError: It is not there, or of another version.
+    """
+    url = database_url(settings)
+    migrate.require_current(url)
+    engine = open_engine(url)
+    try:
+        yield DatabaseInsight(engine, grace_us=settings.outcome_grace_seconds * 1_000_000)
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Ends the command in plain words when what it asks for cannot be read."""
+    try:
+        yield
+    except UnsupportedDatabase as error:
+        raise click.UsageError(str(error)) from None
+    except (StoreError, InsightUnavailableError, NotAnsweredError) as error:
+        stop([str(error)], EXIT_FAILED)

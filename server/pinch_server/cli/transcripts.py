@@ -1,0 +1,100 @@
+"""Transcripts that people keep: request bodies, lists or lines of messages, and logs of requests."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pinch_server.core.conversation import Conversation
+from pinch_server.formats.body import read_body
+from pinch_server.formats.errors import BodyError, NotUnderstoodError
+
+_ENDINGS: Final = (".json", ".jsonl", ".ndjson")
+
+
+class TranscriptError(Exception):
+    """A file that is no transcript; the text says why, without the file's name."""
+
+
+def transcript_files(names: Sequence[str]) -> Iterator[Path]:
+    """The files that are meant: those named, and those of each folder that look like transcripts."""
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            yield from sorted(one for one in path.rglob("*") if one.suffix.lower() in _ENDINGS)
+        else:
+            yield path
+
+
+def read_transcript(path: Path) -> list[Conversation]:
+    """The sessions of one file.
+
+    A JSON file holds a request body or a list of messages. Lines of JSON hold either one message each, bare
+    or as an agent's log wraps them (`{"message": {…}}`), or one body each: of bodies that continue each
+    other only the last counts, for it holds the whole session.
+
+    Raises:
+        TranscriptError: It cannot be read, or holds no conversation.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise TranscriptError(f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise TranscriptError("is not UTF-8") from None
+    bodies = _bodies(text, is_lines=path.suffix.lower() != ".json")
+    found = [conversation for body in bodies if (conversation := _conversation(body)) is not None]
+    if not any(conversation.messages for conversation in found):
+        raise TranscriptError("holds no conversation; give request bodies or messages, as JSON or JSON lines")
+    return found
+
+
+def _bodies(text: str, *, is_lines: bool) -> list[Any]:
+    values: list[Any]
+    try:
+        if is_lines:
+            values = [json.loads(line) for line in text.splitlines() if line.strip()]
+        else:
+            values = [json.loads(text)]
+    except (ValueError, RecursionError) as error:
+        raise TranscriptError(f"is no JSON: {error}") from None
+    if len(values) == 1 and isinstance(values[0], list):
+        values = values[0]
+    messages = [message for value in values if (message := _message(value)) is not None]
+    if messages:
+        return [{"messages": messages}]
+    return _longest([value for value in values if isinstance(value, dict)])
+
+
+def _message(value: Any) -> dict[str, Any] | None:
+    """A message, bare or wrapped; None for anything else."""
+    if not isinstance(value, dict):
+        return None
+    inner = value.get("message")
+    if isinstance(inner, dict) and "role" in inner:
+        return inner
+    return value if "role" in value and "messages" not in value else None
+
+
+def _longest(bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Bodies without those that the next one continues."""
+    kept: list[dict[str, Any]] = []
+    for body in bodies:
+        if kept and _continues(kept[-1].get("messages"), body.get("messages")):
+            kept[-1] = body
+        else:
+            kept.append(body)
+    return kept
+
+
+def _continues(earlier: Any, later: Any) -> bool:
+    if not isinstance(earlier, list) or not isinstance(later, list):
+        return False
+    return later[: len(earlier)] == earlier
+
+
+def _conversation(body: Any) -> Conversation | None:
+    try:
+        return read_body(json.dumps(body).encode(), None).conversation
+    except (BodyError, NotUnderstoodError):
+        return None

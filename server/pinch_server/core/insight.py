@@ -1,0 +1,84 @@
+"""Questions about stored decisions, and what answers them."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pinch_server.core.decision import Decision, Outcome
+from pinch_server.core.savings import Sums
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDecision:
+    """A decision as the database has it, with its outcome once one was reported."""
+
+    decision: Decision
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionFilter:
+    """Selects decisions that meet all that is set; None selects any.
+
+    Attributes:
+        created_from: Made at or after this (microseconds since the Unix epoch).
+        created_before: Made before this (likewise).
+        route: Of this route.
+        model: With this expected model.
+        format: Of this dialect; `chat` for typed messages.
+        outcome: With this outcome, or PENDING.
+        request_id: Of this request.
+        session_hash: Of this session.
+        pruned: Whether they made the conversation smaller.
+        dry_run: Whether they were dry runs.
+    """
+
+    created_from: int | None = None
+    created_before: int | None = None
+    route: str | None = None
+    model: str | None = None
+    format: str | None = None
+    outcome: str | None = None
+    request_id: str | None = None
+    session_hash: str | None = None
+    pruned: bool | None = None
+    dry_run: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in the list of decisions, newest first: just after the decision of this time and id."""
+
+    created_at: int
+    decision_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SavingsQuery:
+    """Which calls' savings are added up.
+
+    Attributes:
+        now: The end of the window (microseconds since the Unix epoch).
+        window_days: Its length (days).
+        route: Only this route; None: all.
+        model: Only this expected model; None: all.
+        format: Only this dialect; None: all.
+    """
+
+    now: int
+    window_days: int
+    route: str | None = None
+    model: str | None = None
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTokens:
+    """What a window holds.
+
+    Attributes:
+        sums: Its calls, in groups that are priced alike.
+        median: The middle of what pruned calls saved (tokens); None without any.
+    """
+
+    sums: tuple[Sums, ...]
+    median: Decimal | None

@@ -1,0 +1,129 @@
+"""How much of a session's previous payload a payload repeats, told by hashes alone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import accumulate
+from typing import Final
+
+from pinch_server.core.conversation import Conversation, ImagePart, Message, ToolResult
+from pinch_server.core.counting import CHARS_PER_TOKEN
+from pinch_server.core.plan import Edit
+
+_DIGEST_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What one call ships, as far as the next one needs to know it.
+
+    Attributes:
+        head: Digest of what ships before the messages.
+        digests: One digest for each message, end to end.
+        weight: About the characters of all messages.
+    """
+
+    head: bytes
+    digests: bytes
+    weight: int
+
+    @property
+    def messages(self) -> int:
+        """The number of its messages."""
+        return len(self.digests) // _DIGEST_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixMatch:
+    """A payload against the one before it in its session.
+
+    Attributes:
+        previous_messages: Messages in the previous payload; 0 when there was none.
+        matching_messages: Messages from the start that are the same in both.
+        matching_tokens: The size before the first difference (tokens).
+        share: How much of the previous payload stands unchanged at the start of this one (0 to 1); None
+            when there was none.
+    """
+
+    previous_messages: int = 0
+    matching_messages: int = 0
+    matching_tokens: int = 0
+    share: float | None = None
+
+
+def compare(
+    conversation: Conversation,
+    edits: Sequence[Edit],
+    previous: Payload | None,
+    *,
+    final_tokens: int,
+    fixed_tokens: int,
+) -> tuple[Payload, PrefixMatch]:
+    """Compares what ships with the payload before it.
+
+    Args:
+        conversation: The whole history, untrimmed.
+        edits: What is changed in it.
+        previous: The previous payload of the session; None when it is not known.
+        final_tokens: The size that ships, fixed tokens included (tokens).
+        fixed_tokens: What of it stands beside the messages (tokens).
+
+    Returns:
+        This payload, to be kept for the next call, and how it matches.
+    """
+    new_texts = {id(edit.old): edit.new for edit in edits}
+    head = _digest((*conversation.tools, "", *conversation.preamble))
+    digests: list[bytes] = []
+    weights: list[int] = []
+    for message in conversation.messages:
+        texts = list(_shipped(message, new_texts))
+        digests.append(_digest([message.speaker.value, *map(_answered, message.results), *texts]))
+        weights.append(sum(map(len, texts)) + CHARS_PER_TOKEN * _image_tokens(message, new_texts))
+    payload = Payload(head, b"".join(digests), sum(weights))
+    if previous is None:
+        return payload, PrefixMatch()
+    matching = _common(payload, previous) if head == previous.head else 0
+    before = list(accumulate(weights, initial=0))[matching]
+    same_head = fixed_tokens if head == previous.head else 0
+    tokens = same_head + round(before * (final_tokens - fixed_tokens) / max(payload.weight, 1))
+    share = before / previous.weight if previous.weight else float(head == previous.head)
+    return payload, PrefixMatch(previous.messages, matching, tokens, share)
+
+
+def _common(one: Payload, other: Payload) -> int:
+    most = min(one.messages, other.messages)
+    for index in range(most):
+        place = slice(index * _DIGEST_BYTES, (index + 1) * _DIGEST_BYTES)
+        if one.digests[place] != other.digests[place]:
+            return index
+    return most
+
+
+def _digest(texts: Sequence[str]) -> bytes:
+    digest = blake2b(digest_size=_DIGEST_BYTES)
+    for text in texts:
+        encoded = text.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8))
+        digest.update(encoded)
+    return digest.digest()
+
+
+def _shipped(message: Message, new_texts: Mapping[int, str]) -> Iterator[str]:
+    """Every text of a message as it ships."""
+    yield from message.fixed
+    for result in message.results:
+        for part in result.parts:
+            known = part.description if isinstance(part, ImagePart) else part.text
+            yield new_texts.get(id(part), known)
+
+
+def _answered(result: ToolResult) -> str:
+    """The id of the call that a result answers, which ships with it."""
+    return result.call_id or ""
+
+
+def _image_tokens(message: Message, new_texts: Mapping[int, str]) -> int:
+    parts = (part for result in message.results for part in result.parts)
+    return message.image_tokens + sum(
+        part.tokens for part in parts if isinstance(part, ImagePart) and id(part) not in new_texts
+    )

@@ -1,0 +1,39 @@
+"""Forgetting decisions that are past their time, a few at a time so that nobody waits for it."""
+
+from sqlalchemy import Engine, delete, select
+
+from pinch_server.store.engine import writing
+from pinch_server.store.tables import prune_decisions, savings_periods
+
+BATCH = 500
+"""Decisions deleted at most in one transaction."""
+
+
+def delete_batch(engine: Engine, before: int, size: int = BATCH) -> int:
+    """Deletes the oldest decisions, at most `size`, and first the sums of the periods they are in.
+
+    Args:
+        engine: The database.
+        before: Those made before this go (microseconds since the Unix epoch).
+        size: How many at most.
+
+    Returns:
+        How many were deleted; fewer than `size` when no more are left.
+
+    Raises:
+        sqlalchemy.exc.SQLAlchemyError: The database refused; nothing changed.
+    """
+    made = prune_decisions.c.created_at
+    with engine.connect() as connection:
+        # Most of the time nothing is due, and then nothing is locked for it.
+        if connection.execute(select(made).where(made < before).limit(1)).first() is None:
+            return 0
+    with writing(engine) as connection:
+        connection.execute(delete(savings_periods).where(savings_periods.c.start < before))
+        oldest = select(prune_decisions.c.decision_id).where(made < before).order_by(made).limit(size)
+        if connection.dialect.name == "postgresql":
+            # Rows that another worker is deleting are left to it.
+            oldest = oldest.with_for_update(skip_locked=True)
+        due = connection.execute(oldest).scalars().all()
+        these = delete(prune_decisions).where(prune_decisions.c.decision_id.in_(due))
+        return connection.execute(these).rowcount
