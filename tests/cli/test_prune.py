@@ -66,7 +66,7 @@ def test_the_account_has_the_field_names_of_the_api(file: Path, tmp_path: Path) 
     renamed = {"replaced_sha256": "sha256"}
     fields = {renamed.get(name, name) for name in Edit.DESCRIPTOR.fields_by_name} - {"replacement_part"}
     assert all(set(edit) == fields for edit in account["edits"])
-    assert account["stats"]["ranking"] == "uniform"
+    assert account["stats"]["ranking"] == "not_needed"
     assert {edit["action"] for edit in account["edits"]} <= {"elided", "omitted", "capped"}
     assert account["unchanged_reason"] == ""
     assert account["stats"]["tokens_saved"] > 0
