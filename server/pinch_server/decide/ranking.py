@@ -72,6 +72,9 @@ class Ranker:
         self._policy = policy
         self._embedder = embedder
         self._terms = RecentTerms()
+        if embedder is not None:
+            # The vocabulary that measures excerpts takes half a second to load: not at some caller's expense.
+            _EXACT.units(["warm"])
 
     def for_call(self, messages: Sequence[Message], limits: Limits, patience: Patience) -> "CallRanking":
         """The order of one call's candidates.
