@@ -16,6 +16,7 @@ from pinch_server.core.history import plan_history
 from pinch_server.core.limits import Limits, Stability, Trigger, TrimStyle
 from pinch_server.core.plan import Action, Plan, Reason
 from pinch_server.core.planning import plan_pruning
+from pinch_server.core.prune_context import prune_context
 from pinch_server.core.replay import call_points
 from tests.core.builders import Chat, called, result, round_of, said, user
 from tests.core.strategies import chats, limits_of
@@ -251,3 +252,16 @@ def test_keyed_results_take_a_second_step() -> None:
     )
     assert plan.edits[0].new.startswith("[t0: result omitted; mentioned: src/module_")
     assert plan.edits[0].action is Action.OMITTED
+
+
+def test_an_excerpt_that_came_in_takes_no_second_step() -> None:
+    """Text recognised as an excerpt stays: a placeholder made of it would count what is not the original."""
+    named = " ".join(f"src/module_{index}.py" for index in range(36))
+    texts = [text for _ in range(18) for text in (named, *["8 chars."] * 6)]
+    parts = [{"type": "text", "text": text} for text in texts]
+    chat = [user("go"), *round_of("grep", parts), said("ok"), user("next")]
+    limits = Limits(budget_tokens=1, keep_last_turns=1, keep_last_rounds=0, min_gain=0.0)
+    once, _ = prune_context(chat, limits)
+    again, _ = prune_context(once, limits)
+    assert any("chars trimmed" in part["text"] for part in once[2]["content"])
+    assert again == once

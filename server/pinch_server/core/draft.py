@@ -197,8 +197,13 @@ class Draft:
         return self._trim(result, form, Step.OMITTED, Action.OMITTED, reason, event_message)
 
     def take_second_step(self, result: DraftResult, form: Form, reason: Reason, event_message: int) -> bool:
-        """Puts a placeholder in the place of an elided result; errors never get one."""
+        """Puts a placeholder in the place of a result that was elided here; errors never get one.
+
+        What came in as an excerpt stays one: a placeholder made of it would count what is not the original.
+        """
         if result.value.is_error or self._step_of(result, form) is not Step.ELIDED:
+            return False
+        if list(result.texts) == list(result.originals):
             return False
         return self._trim(result, form, Step.OMITTED, Action.OMITTED, reason, event_message)
 
