@@ -63,9 +63,11 @@ def _show(rows: Sequence[Row]) -> None:
     console = Console(highlight=False)
     console.print(shown)
     console.print(
-        "Tokens are estimates, three characters each. A budget that is not met cannot be: what is left"
+        "Tokens are estimates, three characters each. Where a budget is not met, what is left is what people"
     )
-    console.print("is what people and the model said, tool definitions, and the newest results.")
+    console.print(
+        "and the model said, tool definitions, the newest results, and what is not worth an event of its own."
+    )
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,8 +9,8 @@ from pinch_server.core.images import ImageRule, image_description, image_size, i
 _SPLIT: Final = (str, dict, list)
 MOST_STEPS: Final = 1_000_000
 """Strings of one JSON result times their depth, as far as they are read one by one."""
-MOST_DEPTH: Final = 500
-"""Levels of one JSON result that are read."""
+MOST_DEPTH: Final = 400
+"""Levels of one JSON result that are read; fewer than the interpreter's own stack allows."""
 
 
 def text_or_none(value: Any) -> str | None:
