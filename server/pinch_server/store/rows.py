@@ -12,13 +12,13 @@ from pinch_server.core.insight import StoredDecision
 from pinch_server.store.tables import PENDING
 
 _LARGEST = 2**63 - 1
-_DECISION_FIELDS = tuple(field.name for field in fields(Decision))
-_decision_values = attrgetter(*_DECISION_FIELDS)
+DECISION_FIELDS = tuple(field.name for field in fields(Decision))
+_decision_values = attrgetter(*DECISION_FIELDS)
 
 
 def decision_row(decision: Decision) -> dict[str, Any]:
     """Return the row of `prune_decisions` for a decision, without its outcome columns."""
-    return dict(zip(_DECISION_FIELDS, map(storable, _decision_values(decision)), strict=True))
+    return dict(zip(DECISION_FIELDS, map(storable, _decision_values(decision)), strict=True))
 
 
 def outcome_row(outcome: Outcome) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def stored_of(row: RowMapping) -> StoredDecision:
 
 def decision_of(row: Mapping[str, Any]) -> Decision:
     """Return the decision of a row of `prune_decisions`."""
-    return Decision(**{name: row[name] for name in _DECISION_FIELDS})
+    return Decision(**{name: row[name] for name in DECISION_FIELDS})
 
 
 def outcome_of(row: Mapping[str, Any]) -> Outcome | None:

@@ -12,8 +12,9 @@ from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 from pinch_server.core.decision import Decision, Outcome
 from pinch_server.store import rollup
 from pinch_server.store.engine import writing
+from pinch_server.store.insertion import insert_new
 from pinch_server.store.observer import StoreObserver
-from pinch_server.store.rows import decision_row, outcome_row
+from pinch_server.store.rows import outcome_row
 from pinch_server.store.tables import prune_decisions, waiting_outcomes
 
 _OUTCOME_COLUMNS = tuple(c.name for c in waiting_outcomes.c if c.name not in ("decision_id", "waiting_since"))
@@ -47,7 +48,7 @@ class DecisionWriter:
         changed_at = [decision.created_at for decision in decisions]
         with writing(self._engine) as connection:
             if decisions:
-                stored = _insert_new(connection, [decision_row(decision) for decision in decisions])
+                stored = insert_new(connection, decisions)
             if latest:
                 settled = _set_outcomes(connection, latest)
                 replaced += settled.replaced
@@ -69,7 +70,7 @@ class DecisionWriter:
             sqlalchemy.exc.SQLAlchemyError: It takes none.
         """
         with self._engine.connect() as connection, connection.begin() as transaction:
-            _insert_new(connection, [decision_row(_sound_decision(now))])
+            insert_new(connection, [_sound_decision(now)])
             _set_outcomes(connection, [outcome_row(Outcome(_TRIAL_ID, now, "DISPATCHED"))])
             transaction.rollback()
 
@@ -178,12 +179,6 @@ def _latest(outcomes: Sequence[Outcome]) -> tuple[list[dict[str, Any]], int]:
             rows[row["decision_id"]] = row
             replaced += earlier is not None and _differ(earlier, row)
     return [rows[decision_id] for decision_id in sorted(rows)], replaced
-
-
-def _insert_new(connection: Connection, rows: list[dict[str, Any]]) -> int:
-    rows = sorted(rows, key=lambda row: str(row["decision_id"]))
-    insert = _insert(connection, prune_decisions).on_conflict_do_nothing(index_elements=["decision_id"])
-    return connection.execute(insert, rows, execution_options={"preserve_rowcount": True}).rowcount
 
 
 def _set_outcomes(connection: Connection, rows: list[dict[str, Any]]) -> _Settled:
