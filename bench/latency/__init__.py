@@ -1,0 +1,1 @@
+"""What a call costs beside a raw gRPC echo of the same bytes."""
