@@ -70,7 +70,7 @@ class GrowingSession:
         """
         opening = self._session.messages[0]
         if not isinstance(opening, UserMessage):
-            raise ValueError("a session begins with the user")
+            raise TypeError("a session begins with the user")
         opening = replace(opening, text=f"{telling}: {opening.text}")
         for end in self._ends:
             messages = (opening, *self._session.messages[1:end])

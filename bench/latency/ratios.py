@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from bench.latency.payloads import Form, GrowingSession, Reply
+from bench.latency.payloads import Call, Form, GrowingSession, Reply
 from bench.latency.servers import Measured, echo_stub, pinch_stub
 
 GOALS: Final[dict[tuple[Form, Reply], tuple[float, ...]]] = {
@@ -102,10 +103,12 @@ def measure(
                 times: list[tuple[float, float]] = []
                 shipped = 0
                 for number, call in enumerate(_calls(session, case, steps)):
-                    timed = [lambda call=call: send(call.payload), lambda call=call: prune(call.request)]
-                    order = [0, 1] if dice.random() < 0.5 else [1, 0]
+                    timed: list[Callable[[], Any]] = [
+                        partial(send, call.payload),
+                        partial(prune, call.request),
+                    ]
                     took = [0.0, 0.0]
-                    for which in order:
+                    for which in dice.sample((0, 1), 2):
                         began = time.perf_counter()
                         reply = timed[which]()
                         took[which] = (time.perf_counter() - began) * 1e3
@@ -117,7 +120,7 @@ def measure(
                 done()
 
 
-def _calls(session: GrowingSession, case: Case, steps: int) -> Iterator[object]:
+def _calls(session: GrowingSession, case: Case, steps: int) -> Iterator[Call]:
     name = f"{case.form} {case.reply} {case.ranked}"
     if case.history == "next":
         yield from session.calls(name, case.form, case.reply, ranked=case.ranked)

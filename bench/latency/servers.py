@@ -96,13 +96,14 @@ def pinch_server(*options: str) -> Iterator[Measured]:
 def echo_stub(address: str) -> Iterator[grpc.UnaryUnaryMultiCallable[bytes, bytes]]:
     """A connection to the echo; bytes go out and come in as they are."""
     with grpc.insecure_channel(address, options=_OPTIONS) as channel:
-        yield channel.unary_unary(METHOD)
+        yield channel.unary_unary(METHOD, request_serializer=None, response_deserializer=None)
 
 
 @contextmanager
 def pinch_stub(address: str) -> Iterator[grpc.UnaryUnaryMultiCallable[pb.PruneRequest, pb.PruneResponse]]:
-    """A connection to Pinch, several addresses divided by commas; requests are encoded in each call, as by any caller."""
-    target, options = address, list(_OPTIONS)
+    """A connection to Pinch, at one address or several divided by commas; each call encodes its request."""
+    target = address
+    options: list[tuple[str, int | str]] = list(_OPTIONS)
     if "," in address:
         target = f"ipv4:{address}"
         options.append(("grpc.service_config", json.dumps({"loadBalancingConfig": [{"round_robin": {}}]})))

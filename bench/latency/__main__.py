@@ -1,0 +1,142 @@
+"""``python -m bench.latency``: what a call costs beside a raw gRPC echo of the same bytes.
+
+Starts an echo and the service on loopback with the journal on, calls them in turn, and prints ratios. Every
+session grows from call to call, as an agent's does; `cold` is one that the service has not seen before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from bench.latency import ratios
+from bench.latency.load import Beside, Saturation, beside, resident_after, saturate
+from bench.latency.report import machine, show, tables
+from bench.latency.servers import ALLOCATOR, echo_server, pinch_server
+
+_PARTS: Final = ("ratios", "load", "beside", "memory")
+_CALLERS: Final = {3_000: 16, 50_000: 16, 324_000: 8, 1_000_000: 4}
+_EXAMPLES: Final = """\
+examples:
+  python -m bench.latency
+  python -m bench.latency --parts ratios --sizes 3000,50000 --steps 40
+  python -m bench.latency --json latency.json --markdown latency.md
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the yardstick.
+
+    Returns:
+        0; 1 when a goal is missed; 2 for a bad argument.
+    """
+    options = _parser().parse_args(argv)
+    if any(os.environ.get(name) != value for name, value in ALLOCATOR.items()):
+        # The caller's allocator is read when a process starts, and a default one would be half the figure.
+        arguments = list(sys.argv[1:] if argv is None else argv)
+        command = [sys.executable, "-m", "bench.latency", *arguments]
+        os.execve(sys.executable, command, os.environ | ALLOCATOR)  # noqa: S606 it is this very program
+    steps = (
+        (len(options.sizes) * len(ratios.CASES) if "ratios" in options.parts else 0)
+        + (len(options.sizes) * 3 if "load" in options.parts else 0)
+        + (2 if "beside" in options.parts else 0)
+        + (10 if "memory" in options.parts else 0)
+    )
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=sys.stderr)) as progress:
+        task = progress.add_task("measuring", total=steps)
+        figures = _measure(options, lambda: progress.advance(task))
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 130)
+    console.print(machine())
+    show(console, tables(**figures))
+    if options.json:
+        plain = {name: [_plain(one) for one in some] for name, some in figures.items()}
+        options.json.write_text(json.dumps({"machine": machine(), **plain}, indent=2) + "\n")
+    if options.markdown:
+        with options.markdown.open("w") as file:
+            page = Console(file=file, width=200, highlight=False)
+            page.print(machine())
+            show(page, tables(**figures), as_markdown=True)
+    return int(any(one.goal is not None and one.ratio > one.goal for one in figures["ratios"]))
+
+
+def _measure(options: argparse.Namespace, done: Any) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {"ratios": [], "loads": [], "besides": [], "resident": []}
+    with ExitStack() as stack:
+        echo = stack.enter_context(echo_server())
+        one = stack.enter_context(pinch_server("--workers", "1"))
+        two = stack.enter_context(pinch_server("--workers", "2"))
+        if "ratios" in options.parts:
+            found["ratios"] = list(ratios.measure(echo, one, options.sizes, options.steps, done))
+        servers = {"echo": echo, "1 worker": one, "2 workers": two}
+        if "load" in options.parts:
+            for tokens in options.sizes:
+                for name, measured in servers.items():
+                    callers = _CALLERS.get(tokens, 8)
+                    load: Saturation = saturate(name, measured, tokens, callers, options.seconds)
+                    found["loads"].append(load)
+                    done()
+        if "beside" in options.parts:
+            for name in ("1 worker", "2 workers"):
+                small: Beside = beside(name, servers[name], options.small_calls)
+                found["besides"].append(small)
+                done()
+        if "memory" in options.parts:
+            found["resident"] = resident_after(one, options.memory_calls, 8, done)
+    return found
+
+
+def _plain(figure: Any) -> Any:
+    return figure if isinstance(figure, float) else asdict(figure)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    try:
+        sizes = tuple(int(one) for one in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: give numbers of tokens divided by commas") from None
+    if min(sizes) < 3_000:
+        raise argparse.ArgumentTypeError(f"{min(sizes)}: a session has at least 3000 tokens")
+    return sizes
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    parts = tuple(text.split(","))
+    for part in parts:
+        if part not in _PARTS:
+            raise argparse.ArgumentTypeError(f"{part!r}: give some of {', '.join(_PARTS)}")
+    return parts
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.latency",
+        description=__doc__,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--parts", type=_parts, default=_PARTS, help=f"some of {','.join(_PARTS)} (all)")
+    parser.add_argument(
+        "--sizes", type=_sizes, default=ratios.SIZES, help="tokens (3000,50000,324000,1000000)"
+    )
+    parser.add_argument("--steps", type=int, default=20, help="calls timed of each case and size (20)")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each load (4)")
+    parser.add_argument("--small-calls", type=int, default=2_000, help="beside the big stream (2000)")
+    parser.add_argument("--memory-calls", type=int, default=10_000, help="while memory is watched (10000)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables here")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,142 @@
+"""The figures as tables: for a terminal, and for docs/performance.md."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.box import MARKDOWN, SIMPLE_HEAD, Box
+from rich.console import Console
+from rich.table import Table
+
+from bench.latency.load import Beside, Saturation
+from bench.latency.ratios import Ratio
+
+
+def machine() -> str:
+    """The machine in one line: figures in milliseconds mean nothing without it."""
+    names = [
+        line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")
+    ]
+    memory = next((int(line.split()[1]) // 2**20 for line in _lines("/proc/meminfo")), 0)
+    processor = names[0] if names else platform.processor()
+    return (
+        f"{os.cpu_count()} x {processor}, {memory} GiB, Linux {platform.release().partition('-')[0]}, "
+        f"Python {platform.python_version()}; caller, echo and server share it"
+    )
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text().splitlines()
+    except OSError:
+        return []
+
+
+def tables(
+    ratios: Sequence[Ratio], loads: Sequence[Saturation], besides: Sequence[Beside], resident: Sequence[float]
+) -> list[Table]:
+    """One table for each kind of figure that was taken."""
+    made = []
+    if ratios:
+        made.append(_ratios(ratios))
+    if loads:
+        made.append(_loads(loads))
+    if besides:
+        made.append(_besides(besides))
+    if resident:
+        made.append(_resident(resident))
+    return made
+
+
+def show(console: Console, some: Sequence[Table], *, as_markdown: bool = False) -> None:
+    """Prints tables."""
+    for table in some:
+        table.box = MARKDOWN if as_markdown else SIMPLE_HEAD
+        if as_markdown:
+            console.print(f"\n{table.title}\n")
+            table.title = None
+        console.print(table)
+
+
+def _ratios(ratios: Sequence[Ratio]) -> Table:
+    table = _table(
+        "One call at a time, beside a raw gRPC echo of the same bytes (ms)",
+        (
+            "tokens",
+            "form",
+            "reply",
+            "session",
+            "ranking",
+            "echo p50",
+            "p50",
+            "p99",
+            "x echo",
+            "goal",
+            "ships",
+        ),
+    )
+    for one in ratios:
+        case = one.case
+        missed = one.goal is not None and one.ratio > one.goal
+        table.add_row(
+            f"{one.tokens:,}",
+            case.form,
+            case.reply,
+            case.history,
+            "each call" if case.ranked else "replay",
+            f"{one.echo_p50:.2f}",
+            f"{one.p50:.2f}",
+            f"{one.p99:.2f}",
+            f"{one.ratio:.2f}{' (missed)' if missed else ''}",
+            "" if one.goal is None else f"<= {one.goal}",
+            f"{one.shipped_tokens:,}",
+        )
+    return table
+
+
+def _loads(loads: Sequence[Saturation]) -> Table:
+    table = _table(
+        "Always another call", ("tokens", "callers", "server", "calls/s", "x one worker", "CPU ms a call")
+    )
+    for one in loads:
+        alone = next((o for o in loads if (o.server, o.tokens) == ("1 worker", one.tokens)), None)
+        against = f"{one.calls_per_second / alone.calls_per_second:.2f}" if alone else ""
+        table.add_row(
+            f"{one.tokens:,}",
+            str(one.callers),
+            one.server,
+            f"{one.calls_per_second:.0f}",
+            against,
+            f"{one.cpu_ms:.2f}",
+        )
+    return table
+
+
+def _besides(besides: Sequence[Beside]) -> Table:
+    table = _table(
+        "Calls of 3,000 tokens beside a stream of calls of a million (ms)",
+        ("server", "calls", "p50", "p99", "p99 x one worker"),
+    )
+    for one in besides:
+        table.add_row(
+            one.server, str(one.calls), f"{one.p50:.2f}", f"{one.p99:.2f}", f"{one.p99 / besides[0].p99:.2f}"
+        )
+    return table
+
+
+def _resident(resident: Sequence[float]) -> Table:
+    table = _table(
+        "Memory held while calls of 50,000 tokens go by (MiB)", [f"{tenth}0%" for tenth in range(1, 11)]
+    )
+    table.add_row(*(f"{mib:.0f}" for mib in resident))
+    return table
+
+
+def _table(title: str, columns: Sequence[str], box: Box = SIMPLE_HEAD) -> Table:
+    table = Table(title=title, box=box)
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("form", "reply", "server", "session") else "right")
+    return table
