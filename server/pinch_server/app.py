@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pinch_server import __version__, state
-from pinch_server.clock import SystemClock, Uuid7Ids
+from pinch_server.clock import CountedIds, StandingClock, SystemClock, Uuid7Ids
 from pinch_server.decide import Decider, Ranker
 from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.embeddings.errors import ModelFilesError
@@ -15,6 +15,7 @@ from pinch_server.observe.logs import count_dropped, log_call
 from pinch_server.observe.metrics import Metrics
 from pinch_server.policy import counter_of, objective_of, policy_of, ranking_policy_of
 from pinch_server.rpc.admin_service import AdminService
+from pinch_server.rpc.asked_faults import AskedFaults
 from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.interceptors import standard_interceptors
 from pinch_server.rpc.prune_service import PruneService
@@ -49,10 +50,16 @@ class StartError(Exception):
 
 
 class App:
-    """The service, from its start to its stop."""
+    """The service, from its start to its stop.
 
-    def __init__(self, settings: Settings) -> None:
+    Args:
+        settings: The settings in force.
+        testing: Whether its wall clock stands, its ids are numbers, and callers may ask for faults.
+    """
+
+    def __init__(self, settings: Settings, *, testing: bool = False) -> None:
         self._settings = settings
+        self._testing = testing
         self._metrics = Metrics(version=__version__, methods=METHODS)
         count_dropped(self._metrics.log_line_dropped)
         self._server: RunningServer | None = None
@@ -101,7 +108,9 @@ class App:
         return self._server is None or self._server.is_idle
 
     def _start(self, stops: ExitStack) -> None:
-        settings, clock, ids = self._settings, SystemClock(), Uuid7Ids()
+        settings = self._settings
+        clock = StandingClock() if self._testing else SystemClock()
+        ids = CountedIds() if self._testing else Uuid7Ids()
         try:
             state.prepare(settings)
             policy = policy_of(settings, state.session_key(settings))
@@ -127,6 +136,7 @@ class App:
                 clock,
                 threads=settings.server.threads,
                 max_message_bytes=settings.server.max_message_bytes,
+                outermost=(AskedFaults(),) if self._testing else (),
             )
         except OSError as error:
             raise StartError(str(error)) from error

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, stop
 from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.cli.signals import stop_signals
+from pinch_server.cli.testing import FREE, testing_settings
 from pinch_server.observe import logs
 from pinch_server.observe.line_queue import LineQueue
 from pinch_server.store.errors import StoreError, UnsupportedDatabase
@@ -29,6 +31,7 @@ _EPILOG: Final = epilog(
         "pinch serve --listen unix:/run/pinch/pinch.sock",
         "pinch serve --config pinch.toml --database-url postgresql://pinch@db/pinch --migrate",
         "pinch serve --listen 127.0.0.1:0 --http 127.0.0.1:0 --ready-json",
+        "pinch serve --testing",
     ),
     lines(
         "Exit status",
@@ -48,6 +51,11 @@ _EPILOG: Final = epilog(
 @click.option("--migrate", is_flag=True, help="Bring a PostgreSQL schema up to date first.")
 @click.option("--insecure", is_flag=True, help="Allow plain text beyond this machine.")
 @click.option("--ready-json", is_flag=True, help="Once ready, print one line of JSON: grpc, http, database.")
+@click.option(
+    "--testing",
+    is_flag=True,
+    help="A server for tests: state in memory, fixed clock and ids, faults on request.",
+)
 def serve_command(
     *,
     config_path: Path | None,
@@ -58,6 +66,7 @@ def serve_command(
     migrate: bool,
     insecure: bool,
     ready_json: bool,
+    testing: bool,
 ) -> None:
     """Run the service until SIGTERM or SIGINT.
 
@@ -70,10 +79,16 @@ def serve_command(
     At the first signal, health checks answer NOT_SERVING, calls in flight finish, the journal goes to the
     database, and the exit status is 0. A second signal ends the process at once; acknowledged decisions are
     then in the journal and reach the database after the next start.
+
+    With --testing, it is a server for the tests of a client: it listens on free ports of this machine unless
+    told otherwise, prints the line of --ready-json, keeps decisions in a directory that goes away with it,
+    stands still at 2026-01-01, counts ids from 1, ranks by the embedded model alone, and has the faults that
+    metadata named pinch-test-... ask for (clients/README.md lists them). It refuses a database or a state
+    directory.
     """
     options = {
-        "--listen": ("PINCH_SERVER__LISTEN", listen),
-        "--http": ("PINCH_SERVER__HTTP_LISTEN", http),
+        "--listen": ("PINCH_SERVER__LISTEN", listen or (FREE if testing else None)),
+        "--http": ("PINCH_SERVER__HTTP_LISTEN", http or (FREE if testing else None)),
         "--state-dir": ("PINCH_STORE__STATE_DIR", state_dir),
         "--database-url": ("PINCH_STORE__DATABASE_URL", database_url),
         "--migrate": ("PINCH_STORE__MIGRATE", "true" if migrate else None),
@@ -82,21 +97,10 @@ def serve_command(
     _occupy_standard_files()
     settings = settings_or_stop(config_path, options)
     words = logs.configure(settings.log.level, settings.log.format)
-    app = App(settings)
     is_whole = True
     try:
-        with stop_signals() as wait_for_signal:
-            try:
-                app.start()
-            except (StartError, StoreError) as error:
-                words.flush(_FLUSH_SECONDS)
-                stop([str(error)], EXIT_REFUSED if isinstance(error, UnsupportedDatabase) else EXIT_FAILED)
-            try:
-                _tell(app, words, ready_json=ready_json)
-                wait_for_signal()
-                _say(words, "Pinch stops: calls in flight finish, the journal goes to the database.")
-            finally:
-                is_whole = app.stop()
+        with testing_settings(settings, os.environ) if testing else nullcontext(settings) as used:
+            is_whole = _run(App(used, testing=testing), words, ready_json=ready_json or testing)
     finally:
         words.flush(_FLUSH_SECONDS)
     if not is_whole:
@@ -104,6 +108,23 @@ def serve_command(
         # what was acknowledged is in the database or the journal.
         sys.stdout.flush()
         os._exit(0)
+
+
+def _run(app: App, words: LineQueue, *, ready_json: bool) -> bool:
+    """Serves until a signal comes; False when a thread is still at a call that it was to cut short."""
+    with stop_signals() as wait_for_signal:
+        try:
+            app.start()
+        except (StartError, StoreError) as error:
+            words.flush(_FLUSH_SECONDS)
+            stop([str(error)], EXIT_REFUSED if isinstance(error, UnsupportedDatabase) else EXIT_FAILED)
+        try:
+            _tell(app, words, ready_json=ready_json)
+            wait_for_signal()
+            _say(words, "Pinch stops: calls in flight finish, the journal goes to the database.")
+        finally:
+            is_whole = app.stop()
+    return is_whole
 
 
 def _occupy_standard_files() -> None:

@@ -114,6 +114,7 @@ def start_server(
     *,
     threads: int,
     max_message_bytes: int,
+    outermost: Sequence[grpc.ServerInterceptor] = (),  # type: ignore[type-arg] # generic in the stubs alone
 ) -> RunningServer:
     """Binds the address and takes calls from now on.
 
@@ -124,6 +125,7 @@ def start_server(
         clock: Tells when a call began.
         threads: Calls handled at once.
         max_message_bytes: Largest message received (bytes).
+        outermost: What stands around even the interceptors, on raw bytes.
 
     Raises:
         ValueError: `listen` is not an address.
@@ -138,7 +140,7 @@ def start_server(
     )
     server = grpc.server(
         pool,
-        interceptors=[Chain(interceptors, clock)],
+        interceptors=[*outermost, Chain(interceptors, clock)],
         options=_options(max_message_bytes),
         compression=grpc.Compression.NoCompression,
     )
