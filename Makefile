@@ -19,6 +19,7 @@ PROTO := .venv-proto/.stamp
 LOCK := .venv-lock/.stamp
 JUDGES := .venv-judges/.stamp
 FUZZ := .venv-fuzz/.stamp
+PEERS := .venv-peers/.stamp
 PRICES := .venv-prices/.stamp
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
@@ -28,7 +29,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet
 export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
 export PYTHONPATH := server:clients/python:.
 
-.PHONY: help demo test lint types suite judges fuzz torture prices fmt proto lock wheel clean
+.PHONY: help demo test lint types suite judges fuzz torture peers prices fmt proto lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +60,9 @@ fuzz: $(FUZZ) ## search for bodies that break a dialect (FUZZ_SECONDS=60)
 torture: $(DEV) ## kill the service under load, take its database and its disk away, count what is lost
 	.venv/bin/python -m bench.torture
 
+peers: $(PEERS) ## the same conversations through langchain, litellm and headroom: time, size, validity
+	.venv-peers/bin/python -m bench.peers
+
 prices: $(PRICES) ## write the table of prices anew (read the difference before you commit it)
 	.venv-prices/bin/python -m bench.prices
 
@@ -75,12 +79,13 @@ lock: $(LOCK) ## resolve requirements/*.txt anew: versions and hashes
 	$(COMPILE) --output-file requirements/proto.txt requirements/proto.in
 	$(COMPILE) --extra server --extra judges --output-file requirements/judges.txt pyproject.toml
 	$(COMPILE) --extra server --extra fuzz --output-file requirements/fuzz.txt pyproject.toml
+	$(COMPILE) --extra server --extra peers --output-file requirements/peers.txt pyproject.toml
 
 wheel: $(DEV) ## build dist/*.whl
 	.venv/bin/python -m build --no-isolation --wheel
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-prices dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
+	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-peers .venv-prices dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
 		.import_linter_cache .coverage .coverage.* htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -103,6 +108,11 @@ $(JUDGES): requirements/judges.txt
 $(FUZZ): requirements/fuzz.txt
 	$(PYTHON) -m venv --clear .venv-fuzz
 	.venv-fuzz/bin/python $(PIP_INSTALL) --require-hashes -r requirements/fuzz.txt
+	@touch $@
+
+$(PEERS): requirements/peers.txt
+	$(PYTHON) -m venv --clear .venv-peers
+	.venv-peers/bin/python $(PIP_INSTALL) --require-hashes -r requirements/peers.txt
 	@touch $@
 
 # Not locked: the newest prices are what a table is written anew for.

@@ -1,0 +1,90 @@
+"""The yardsticks of speed, on a small scale: what they send is what they say, and their figures are whole."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import pairwise
+
+import pytest
+
+from bench.growth.__main__ import Step, exponents
+from bench.growth.bodies import of_messages, of_tokens
+from bench.latency import ratios
+from bench.latency.payloads import GrowingSession
+from bench.latency.servers import echo_server, echo_stub, pinch_server
+from bench.peers.__main__ import main as peers
+from bench.peers.validity import judge
+
+
+def test_a_session_grows_from_call_to_call() -> None:
+    """Each call's body begins with the one before, and no two tellings share their beginning."""
+    session = GrowingSession(20_000, 4)
+    told = [json.loads(call.payload)["messages"] for call in session.calls("one", "body", "edits")]
+    assert len(told) == 4
+    for before, after in pairwise(told):
+        assert after[: len(before)] == before
+        assert len(after) > len(before)
+    other = next(session.calls("other", "body", "edits"))
+    assert json.loads(other.payload)["messages"][1] != told[0][1]
+
+
+def test_the_typed_form_says_the_same() -> None:
+    """Both forms of a call hold the same texts in the same order."""
+    session = GrowingSession(20_000, 1)
+    (body,), (typed,) = (list(session.calls("one", form, "full")) for form in ("body", "typed"))
+    texts = [m["content"] for m in json.loads(body.payload)["messages"] if isinstance(m.get("content"), str)]
+    said = [part.text for message in typed.request.chat.messages for part in message.content]
+    assert said == [text for text in texts if text]
+
+
+def test_ratios_are_taken_of_every_case() -> None:
+    """Each case has as many timed calls as were asked for, a positive ratio, and a goal where one is set."""
+    with echo_server() as echo, pinch_server() as pinch:
+        with echo_stub(echo.address) as send:
+            assert send(b"\x00anything") == b"\x00anything"
+        found = list(ratios.measure(echo, pinch, (3_000,), 2, lambda: None))
+        assert pinch.cpu_seconds() > 0
+        assert pinch.resident_mib() > 10
+    assert [one.case for one in found] == list(ratios.CASES)
+    assert all(one.calls == 2 and one.ratio > 0 and one.shipped_tokens > 0 for one in found)
+    assert [one.goal for one in found[:4]] == [1.3, 1.3, 1.3, None]
+
+
+def test_growth_is_told_by_its_exponent() -> None:
+    """A cost that doubles with its cause has exponent 1, one that quadruples 2."""
+    steps = [Step("tokens", 10, 5, 1), Step("tokens", 20, 10, 1), Step("tokens", 40, 40, 1)]
+    assert exponents(steps) == [pytest.approx(1.0), pytest.approx(2.0)]
+
+
+def test_bodies_have_the_size_that_was_asked_for() -> None:
+    """Messages vary while tokens stand still, and the other way round."""
+    for count in (11, 101, 1_001):
+        body = of_messages(count, 50_000, "x").body.json
+        assert len(json.loads(body)["messages"]) == count
+        assert math.isclose(len(body), 160_000, rel_tol=0.6)
+    assert math.isclose(
+        len(of_tokens(32_000, "x").body.json), 3 * len(of_tokens(11_000, "x").body.json), rel_tol=0.3
+    )
+
+
+def test_a_conversation_without_its_call_is_invalid() -> None:
+    """A result whose call was dropped is a fault; a conversation that is whole has none."""
+    call = {"id": "c", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+    whole = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "text"},
+    ]
+    assert judge(whole, whole).faults == ()
+    assert judge(whole, whole).said_whole
+    cut = judge(whole, whole[2:])
+    assert cut.faults[0] == "no message of the user is left"
+    assert any("answers no call" in fault for fault in cut.faults)
+    assert not cut.said_whole
+
+
+def test_peers_that_are_not_installed_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Outside its own environment the comparison says which command has it."""
+    assert peers(["--sizes", "3000"]) == 2
+    assert "make peers" in capsys.readouterr().err
