@@ -31,6 +31,7 @@ class RunningServer:
         grpc: `host:port` of the gRPC port.
         http: `host:port` of the HTTP port.
         database: URL of the database that holds the decisions.
+        workers: `host:port` of each worker's own port; empty where one process does all.
         process: The process itself.
         log: The file that takes what it writes to standard error.
     """
@@ -38,6 +39,7 @@ class RunningServer:
     grpc: str
     http: str
     database: str
+    workers: tuple[str, ...]
     process: subprocess.Popen[bytes]
     log: Path
 
@@ -68,7 +70,7 @@ def running_server(
 
     Args:
         state: A directory of its own: journals and the SQLite file go there.
-        options: Further options for `serve`.
+        options: Further options for `serve`, which runs in one process unless they say otherwise.
         module: What is run as `pinch`.
         log: The file that takes its standard error; None: `server.log` in `state`.
 
@@ -80,7 +82,7 @@ def running_server(
     """
     log = log or state / "server.log"
     command = [sys.executable, "-m", module, "serve", "--ready-json", "--state-dir", str(state)]
-    command += ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", *options]
+    command += ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--workers", "1", *options]
     with log.open("wb") as stderr, _started(command, stderr.fileno()) as process:
         yield _ready(_first_line(process, log), process, log)
 
@@ -88,7 +90,9 @@ def running_server(
 def _ready(line: bytes, process: subprocess.Popen[bytes], log: Path) -> RunningServer:
     try:
         ready = json.loads(line)
-        return RunningServer(ready["grpc"], ready["http"], ready["database"], process, log)
+        return RunningServer(
+            ready["grpc"], ready["http"], ready["database"], tuple(ready["workers"]), process, log
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise ServerError(f"the server's ready line was not understood: {line!r}") from error
 

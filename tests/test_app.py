@@ -18,7 +18,7 @@ FREE = "127.0.0.1:0"
 
 def settings_in(directory: Path, *, listen: str = FREE, http: str = FREE, fsync: bool = False) -> Settings:
     return Settings(
-        server=ServerSettings(listen=listen, http_listen=http),
+        server=ServerSettings(listen=listen, http_listen=http, workers=1),
         store=StoreSettings(state_dir=directory),
         journal=JournalSettings(fsync=fsync),
     )

@@ -26,7 +26,7 @@ def worker(directory: Path, url: str) -> Iterator[grpc.Channel]:
     """One worker of a service; workers share the directory and the database."""
     app = App(
         Settings(
-            server=ServerSettings(listen=FREE, http_listen=FREE),
+            server=ServerSettings(listen=FREE, http_listen=FREE, workers=1),
             store=StoreSettings(state_dir=directory, database_url=url, migrate=True),
         )
     )

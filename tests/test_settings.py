@@ -62,6 +62,9 @@ OTHER = {
     "relevance.min_candidates": ("5", 5),
     "relevance.cache_bytes": ("0", 0),
     "server.listen": ("unix:/run/pinch.sock", "unix:/run/pinch.sock"),
+    "server.workers": ("3", 3),
+    "server.worker_port": ("50060", 50_060),
+    "server.malloc": ("system", "system"),
     "server.http_listen": ("[::1]:0", "[::1]:0"),
     "server.threads": ("4", 4),
     "server.max_message_bytes": ("1024", 1024),
@@ -147,6 +150,9 @@ def test_without_a_source_the_defaults_hold() -> None:
         },
         "server": {
             "listen": "127.0.0.1:50051",
+            "workers": "auto",
+            "worker_port": 0,
+            "malloc": "tuned",
             "http_listen": "127.0.0.1:9464",
             "threads": 16,
             "max_message_bytes": 67_108_864,
@@ -282,7 +288,7 @@ def test_an_empty_file_is_no_problem(tmp_path: Path) -> None:
     [
         ("PINCH_BUDGET_TOKEN", "did you mean PINCH_BUDGET_TOKENS?"),
         ("pinch_budget_tokens", "did you mean PINCH_BUDGET_TOKENS?"),
-        ("PINCH_SERVER", "did you mean PINCH_SERVER__LISTEN?"),
+        ("PINCH_SERVER", "did you mean PINCH_SERVER__MALLOC?"),
         ("PINCH_SERVER_THREADS", "did you mean PINCH_SERVER__THREADS?"),
         ("PINCH_ZZZZZZ", "remove it"),
     ],

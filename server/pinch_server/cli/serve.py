@@ -15,11 +15,12 @@ from pinch_server.app import App, StartError
 from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, stop
 from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.settings import config_option, settings_or_stop
-from pinch_server.cli.signals import stop_signals
 from pinch_server.cli.testing import FREE, testing_settings
 from pinch_server.observe import logs
 from pinch_server.observe.line_queue import LineQueue
+from pinch_server.signals import stop_signals
 from pinch_server.store.errors import StoreError, UnsupportedDatabase
+from pinch_server.workers.malloc import tune_malloc
 
 _FLUSH_SECONDS: Final = 1.0
 """How long the end of the process waits for lines on their way to standard error (seconds)."""
@@ -30,6 +31,7 @@ _EPILOG: Final = epilog(
         "pinch serve",
         "pinch serve --listen unix:/run/pinch/pinch.sock",
         "pinch serve --config pinch.toml --database-url postgresql://pinch@db/pinch --migrate",
+        "pinch serve --workers 4 --listen 127.0.0.1:50051",
         "pinch serve --listen 127.0.0.1:0 --http 127.0.0.1:0 --ready-json",
         "pinch serve --testing",
     ),
@@ -45,12 +47,15 @@ _EPILOG: Final = epilog(
 @click.command("serve", epilog=_EPILOG)
 @config_option
 @click.option("--listen", metavar="ADDRESS", help="Address of the gRPC port: HOST:PORT or unix:PATH.")
+@click.option("--workers", metavar="N|auto", help="Processes that take calls; auto: one for each core.")
 @click.option("--http", metavar="HOST:PORT", help="Address of /metrics and /healthz.")
 @click.option("--state-dir", metavar="DIR", help="Directory of the journal, the SQLite file and the key.")
 @click.option("--database-url", metavar="URL", help="Database of the decisions, SQLite or PostgreSQL.")
 @click.option("--migrate", is_flag=True, help="Bring a PostgreSQL schema up to date first.")
 @click.option("--insecure", is_flag=True, help="Allow plain text beyond this machine.")
-@click.option("--ready-json", is_flag=True, help="Once ready, print one line of JSON: grpc, http, database.")
+@click.option(
+    "--ready-json", is_flag=True, help="Once ready, print one JSON line: grpc, http, database, workers."
+)
 @click.option(
     "--testing",
     is_flag=True,
@@ -60,6 +65,7 @@ def serve_command(
     *,
     config_path: Path | None,
     listen: str | None,
+    workers: str | None,
     http: str | None,
     state_dir: str | None,
     database_url: str | None,
@@ -73,6 +79,10 @@ def serve_command(
     Options stand over PINCH_ variables, those over the settings file, that over the defaults; `pinch config
     show` prints what is in force. Port 0 takes a free one.
 
+    With several workers, this process takes no calls itself: it starts them, starts anew those that end, and
+    has the one page of metrics over all of them. They share the gRPC port, among which the system spreads
+    connections, not calls; each has a port of its own as well, for clients that spread their calls.
+
     An SQLite file is brought up to date by itself; a PostgreSQL schema that is behind stops the start with
     the command to run. A PostgreSQL server that is out of reach does not: decisions wait in the journal.
 
@@ -82,13 +92,14 @@ def serve_command(
 
     With --testing, it is a server for the tests of a client: it listens on free ports of this machine unless
     told otherwise, prints the line of --ready-json, keeps decisions in a directory that goes away with it,
-    stands still at 2026-01-01, counts ids from 1, ranks by the embedded model alone, and has the faults that
+    runs in one process, stands still at 2026-01-01, counts ids from 1, ranks by the embedded model alone, and has the faults that
     metadata named pinch-test-... ask for (clients/README.md lists them). It refuses a database or a state
     directory.
     """
     options = {
         "--listen": ("PINCH_SERVER__LISTEN", listen or (FREE if testing else None)),
         "--http": ("PINCH_SERVER__HTTP_LISTEN", http or (FREE if testing else None)),
+        "--workers": ("PINCH_SERVER__WORKERS", workers),
         "--state-dir": ("PINCH_STORE__STATE_DIR", state_dir),
         "--database-url": ("PINCH_STORE__DATABASE_URL", database_url),
         "--migrate": ("PINCH_STORE__MIGRATE", "true" if migrate else None),
@@ -97,6 +108,8 @@ def serve_command(
     _occupy_standard_files()
     settings = settings_or_stop(config_path, options)
     words = logs.configure(settings.log.level, settings.log.format)
+    if settings.server.malloc == "tuned":
+        tune_malloc()
     is_whole = True
     try:
         with testing_settings(settings, os.environ) if testing else nullcontext(settings) as used:
@@ -112,7 +125,7 @@ def serve_command(
 
 def _run(app: App, words: LineQueue, *, ready_json: bool) -> bool:
     """Serves until a signal comes; False when a thread is still at a call that it was to cut short."""
-    with stop_signals() as wait_for_signal:
+    with stop_signals() as stop_request:
         try:
             app.start()
         except (StartError, StoreError) as error:
@@ -120,7 +133,7 @@ def _run(app: App, words: LineQueue, *, ready_json: bool) -> bool:
             stop([str(error)], EXIT_REFUSED if isinstance(error, UnsupportedDatabase) else EXIT_FAILED)
         try:
             _tell(app, words, ready_json=ready_json)
-            wait_for_signal()
+            stop_request.wait()
             _say(words, "Pinch stops: calls in flight finish, the journal goes to the database.")
         finally:
             is_whole = app.stop()
@@ -136,9 +149,10 @@ def _occupy_standard_files() -> None:
 
 def _tell(app: App, words: LineQueue, *, ready_json: bool) -> None:
     at = app.addresses
+    by = f", by {len(at.workers)} workers (also on {', '.join(at.workers)})" if at.workers else ""
     _say(
         words,
-        f"Pinch {__version__} takes calls on {at.grpc}; metrics on http://{at.http}/metrics;"
+        f"Pinch {__version__} takes calls on {at.grpc}{by}; metrics on http://{at.http}/metrics;"
         f" decisions in {at.database}.",
     )
     if ready_json:

@@ -33,13 +33,16 @@ _MOST_LABELS: Final = 16
 _UNPRINTABLE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
-def configure(level: Level, format: Format, stream: BinaryIO | None = None) -> LineQueue:
+def configure(
+    level: Level, format: Format, stream: BinaryIO | None = None, *, worker: int | None = None
+) -> LineQueue:
     """Sets the form of every line this process logs; call it before anything logs.
 
     Args:
         level: The least severe level that is written.
         format: `json` for machines, `console` for people.
         stream: Where the lines go; standard error when None.
+        worker: Which of the service's workers this process is, told in every line; None where it is none.
 
     Returns:
         The queue that the lines go through; flush it before the process ends.
@@ -54,6 +57,7 @@ def configure(level: Level, format: Format, stream: BinaryIO | None = None) -> L
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
+            *([] if worker is None else [_told_by(worker)]),
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
             _exception_without_message,
             render,
@@ -216,6 +220,14 @@ def _json_line(_logger: object, _name: str, event: MutableMapping[str, Any]) -> 
     except UnicodeEncodeError:
         # A lone surrogate in a caller's id must not cost the line.
         return msgspec.json.encode({key: _encodable(value) for key, value in event.items()}, enc_hook=str)
+
+
+def _told_by(worker: int) -> Callable[[object, str, MutableMapping[str, Any]], MutableMapping[str, Any]]:
+    def tell(_logger: object, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        event["worker"] = worker
+        return event
+
+    return tell
 
 
 def _encodable(value: object) -> object:

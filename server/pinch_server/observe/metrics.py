@@ -2,23 +2,26 @@
 
 Label values come from closed sets: whatever a caller sends, the number of series stays the same. The children
 of each labelled metric are resolved once, so that counting a decision costs a few microseconds.
+
+Every series has its place in a row of memory (`slots`), so that one process can show the sums of several.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    disable_created_metrics,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from pinch_server.core.embedding import Fault
+from pinch_server.observe.families import (
+    CounterFamily,
+    Families,
+    Family,
+    GaugeFamily,
+    HistogramFamily,
+    Merge,
+)
 from pinch_server.observe.labels import (
     ACTIONS,
     CALL_BUCKETS,
@@ -32,6 +35,7 @@ from pinch_server.observe.labels import (
     STAGE_BUCKETS,
     STAGES,
 )
+from pinch_server.observe.slots import Row, Slots
 
 _Child = TypeVar("_Child")
 _UNKNOWN_METHOD: Final = ("unknown", "unknown")
@@ -55,7 +59,7 @@ class MetricDescription:
 
 
 class Metrics:
-    """The service's metrics on a registry of their own.
+    """The metrics of one process, and the page over all of them.
 
     It serves as the store's observer: the methods from `journal_pending` on carry the names the store uses.
 
@@ -68,9 +72,9 @@ class Metrics:
     content_type: Final[str] = CONTENT_TYPE_PLAIN_0_0_4
 
     def __init__(self, *, version: str, methods: Iterable[str] = ()) -> None:
-        # The switch is the library's own and process-wide; without it each counter doubles its series.
-        disable_created_metrics()  # type: ignore[no-untyped-call]
-        self._registry = CollectorRegistry()
+        self._slots = Slots()
+        self._families: list[Family] = []
+        self._others: Sequence[Row] = ()
         self._described: list[MetricDescription] = []
         self._declare_rpc(methods)
         self._declare_decisions()
@@ -78,9 +82,15 @@ class Metrics:
         self._declare_store()
         self._lines_dropped = self._counter(
             "pinch_log_lines_dropped_total", "Log lines that were lost, as when standard error takes none."
-        )
-        build = self._gauge("pinch_build_info", "Always 1; its label is the running version.", ("version",))
-        build.labels(version=version).set(1)
+        ).labels()
+        self._worker_restarts = self._counter(
+            "pinch_worker_restarts_total", "Worker processes that ended unasked and were started anew."
+        ).labels()
+        build = self._gauge(
+            "pinch_build_info", "Always 1; its label is the running version.", ("version",), "max"
+        ).labels(version)
+        self._slots.settle()
+        build.set(1)
 
     def _declare_rpc(self, methods: Iterable[str]) -> None:
         names = ("grpc_service", "grpc_method")
@@ -116,22 +126,22 @@ class Metrics:
         self._original = self._counter(
             "pinch_tokens_original_total",
             "Estimated tokens of conversations before pruning; dry runs and disabled calls are left out.",
-        )
+        ).labels()
         self._final = self._counter(
             "pinch_tokens_final_total",
             "Estimated tokens of conversations after pruning; dry runs and disabled calls are left out.",
-        )
+        ).labels()
         self._saved = self._counter(
             "pinch_tokens_saved_total",
             "Estimated tokens that pruning took away; dry runs and disabled calls are left out.",
-        )
+        ).labels()
         trimmed = self._counter(
             "pinch_results_trimmed_total", "Tool results trimmed, by what was done to them.", ("action",)
         )
         self._trimmed = {action: trimmed.labels(action) for action in ACTIONS}
         self._missed = self._counter(
             "pinch_budget_missed_total", "Decisions after which the conversation was still over its budget."
-        )
+        ).labels()
         stages = self._histogram(
             "pinch_stage_seconds",
             "Time one stage of a decision took, in seconds.",
@@ -144,7 +154,7 @@ class Metrics:
             "Share of a session's previous payload that stands unchanged at the start of the next.",
             (),
             SHARE_BUCKETS,
-        )
+        ).labels()
         relevance = self._counter(
             "pinch_relevance_total", "Decisions, by how their candidates were ordered.", ("outcome",)
         )
@@ -158,11 +168,13 @@ class Metrics:
             "Time that new embeddings took, whether they came or not, in seconds.",
             (),
             CALL_BUCKETS,
-        )
-        self._found = self._counter("pinch_embedding_cache_hits_total", "Embeddings that were known already.")
+        ).labels()
+        self._found = self._counter(
+            "pinch_embedding_cache_hits_total", "Embeddings that were known already."
+        ).labels()
         self._not_found = self._counter(
             "pinch_embedding_cache_misses_total", "Embeddings that were not known yet."
-        )
+        ).labels()
         unavailable = self._counter(
             "pinch_relevance_unavailable_total",
             "Rankings that needed new embeddings and got none, by what was wrong.",
@@ -171,20 +183,24 @@ class Metrics:
         self._unavailable = {fault: unavailable.labels(fault) for fault in EMBEDDER_FAULTS}
 
     def _declare_store(self) -> None:
-        self._pending = self._gauge("pinch_journal_pending", "Journalled records that no database has yet.")
+        self._pending = self._gauge(
+            "pinch_journal_pending", "Journalled records that no database has yet."
+        ).labels()
         self._dropped = self._counter(
             "pinch_journal_dropped_total", "Records the journal could not take: answered unpersisted."
-        )
-        self._stored = self._counter("pinch_decisions_stored_total", "Decisions that reached the database.")
+        ).labels()
+        self._stored = self._counter(
+            "pinch_decisions_stored_total", "Decisions that reached the database."
+        ).labels()
         self._store_errors = self._counter(
             "pinch_store_errors_total", "Failed attempts to move journalled records into the database."
-        )
+        ).labels()
         self._unmatched = self._counter(
             "pinch_outcomes_unmatched_total", "Reported outcomes for which no decision came in time."
-        )
+        ).labels()
         self._replaced = self._counter(
             "pinch_outcomes_replaced_total", "Reported outcomes that replaced a different, earlier one."
-        )
+        ).labels()
 
     def rpc_started(self, method: str) -> None:
         """Counts an RPC that begins; `method` is its full name, `/pinch.v1.PruneService/Prune`."""
@@ -300,27 +316,73 @@ class Metrics:
         """Counts a log line that was lost."""
         self._lines_dropped.inc()
 
+    def worker_restarted(self) -> None:
+        """Counts a worker that ended unasked and is started anew."""
+        self._worker_restarts.inc()
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are, each of 8 bytes."""
+        return self._slots.size
+
+    @property
+    def layout(self) -> str:
+        """The same for two processes whose numbers lie alike; only those can share a page."""
+        return self._slots.layout
+
+    def count_in(self, row: Row) -> None:
+        """Counts from now on in a row that another process shows, on top of what it holds.
+
+        Raises:
+            ValueError: It has not the size for it.
+        """
+        info = self._slots.values
+        self._slots.move_into(row)
+        for family in self._families:
+            if isinstance(family, GaugeFamily):
+                family.copy(info, self._slots.values)
+
+    def show_also(self, rows: Sequence[Row]) -> None:
+        """Adds what other processes count in these rows to the page."""
+        self._others = rows
+
+    def worker_gone(self, row: Row) -> None:
+        """Takes out of the page what a worker that is gone held; what it counted stays."""
+        for family in self._families:
+            if isinstance(family, GaugeFamily):
+                family.clear(row)
+
     def page(self) -> bytes:
         """The page a Prometheus server scrapes, in the text format that `content_type` names."""
-        return generate_latest(self._registry)
+        registry = CollectorRegistry()
+        registry.register(Families(self._families, (self._slots.values, *self._others)))
+        return generate_latest(registry)
 
     def descriptions(self) -> tuple[MetricDescription, ...]:
         """Every metric of the page, in the order of declaration."""
         return tuple(self._described)
 
-    def _counter(self, name: str, meaning: str, labels: tuple[str, ...] = ()) -> Counter:
+    def _counter(self, name: str, meaning: str, labels: tuple[str, ...] = ()) -> CounterFamily:
         self._described.append(MetricDescription(name, "counter", labels, meaning))
-        return Counter(name, meaning, labels, registry=self._registry)
+        family = CounterFamily(self._slots, name, meaning, labels)
+        self._families.append(family)
+        return family
 
-    def _gauge(self, name: str, meaning: str, labels: tuple[str, ...] = ()) -> Gauge:
+    def _gauge(
+        self, name: str, meaning: str, labels: tuple[str, ...] = (), merge: Merge = "sum"
+    ) -> GaugeFamily:
         self._described.append(MetricDescription(name, "gauge", labels, meaning))
-        return Gauge(name, meaning, labels, registry=self._registry)
+        family = GaugeFamily(self._slots, name, meaning, labels, merge)
+        self._families.append(family)
+        return family
 
     def _histogram(
         self, name: str, meaning: str, labels: tuple[str, ...], buckets: tuple[float, ...]
-    ) -> Histogram:
+    ) -> HistogramFamily:
         self._described.append(MetricDescription(name, "histogram", labels, meaning))
-        return Histogram(name, meaning, labels, registry=self._registry, buckets=buckets)
+        family = HistogramFamily(self._slots, name, meaning, labels, buckets)
+        self._families.append(family)
+        return family
 
 
 def _either_case(children: Mapping[str, _Child]) -> dict[str, _Child]:

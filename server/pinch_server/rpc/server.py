@@ -115,8 +115,10 @@ def start_server(
     threads: int,
     max_message_bytes: int,
     outermost: Sequence[grpc.ServerInterceptor] = (),  # type: ignore[type-arg] # generic in the stubs alone
+    also: Sequence[str] = (),
+    shares_ports: bool = False,
 ) -> RunningServer:
-    """Binds the address and takes calls from now on.
+    """Binds the addresses and takes calls from now on.
 
     Args:
         listen: `HOST:PORT`, port 0 for a free one, or `unix:PATH`.
@@ -126,6 +128,8 @@ def start_server(
         threads: Calls handled at once.
         max_message_bytes: Largest message received (bytes).
         outermost: What stands around even the interceptors, on raw bytes.
+        also: Further addresses.
+        shares_ports: Whether other processes of this service listen on the same ports.
 
     Raises:
         ValueError: `listen` is not an address.
@@ -141,7 +145,7 @@ def start_server(
     server = grpc.server(
         pool,
         interceptors=[*outermost, Chain(interceptors, clock)],
-        options=_options(max_message_bytes),
+        options=_options(max_message_bytes, shares_ports=shares_ports),
         compression=grpc.Compression.NoCompression,
     )
     prune_pb2_grpc.add_PruneServiceServicer_to_server(services.prune, server)
@@ -150,27 +154,36 @@ def start_server(
     readiness = health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(readiness, server)
     try:
-        port = server.add_insecure_port(str(wanted))
-    except RuntimeError as error:
+        port = _bind(server, wanted)
+        for address in also:
+            _bind(server, parse_listen(address))
+    except OSError:
         pool.shutdown(wait=False)
-        raise OSError(f"cannot listen on {listen}: {error}") from None
+        raise
     running = RunningServer(server, pool, workers, readiness, _bound(wanted, port))
     running.set_ready(is_ready=True)
     server.start()
     return running
 
 
+def _bind(server: grpc.Server, wanted: Listen) -> int:
+    try:
+        return server.add_insecure_port(str(wanted))
+    except RuntimeError as error:
+        raise OSError(f"cannot listen on {wanted}: {error}") from None
+
+
 def _bound(wanted: Listen, port: int) -> str:
     return str(wanted if wanted.path else Listen(host=wanted.host, port=port))
 
 
-def _options(max_message_bytes: int) -> list[tuple[str, Any]]:
+def _options(max_message_bytes: int, *, shares_ports: bool) -> list[tuple[str, Any]]:
     return [
         ("grpc.max_receive_message_length", max_message_bytes),
         # A reply holds little beside its request; one of the greatest size must still be given back.
         ("grpc.max_send_message_length", -1),
         # A port that another process listens on is an error, not a share of the calls.
-        ("grpc.so_reuseport", 0),
+        ("grpc.so_reuseport", int(shares_ports)),
         # Clients ping twice a minute, also between calls; the least that gRPC lets a server ask for is more.
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_ping_interval_without_data_ms", 10_000),

@@ -61,6 +61,7 @@ def load_settings(config_path: Path | None, environ: Mapping[str, str]) -> Setti
     tree = _merged({"store": {"state_dir": default_state_dir(environ)}}, tree)
     settings = _checked(tree, known, environ, path, problems)
     problems.extend(_plain_text(settings, known))
+    problems.extend(_one_socket(settings))
     if problems:
         raise SettingsError(tuple(problems))
     return settings
@@ -158,3 +159,13 @@ def _plain_text(settings: Settings, known: tuple[Knob, ...]) -> Iterator[str]:
                 " give a loopback address, or allow it: --insecure, or server.insecure"
                 " (PINCH_SERVER__INSECURE) = true"
             )
+
+
+def _one_socket(settings: Settings) -> Iterator[str]:
+    """A unix socket belongs to one process."""
+    server = settings.server
+    if server.workers not in ("auto", 1) and parse_listen(server.listen).path:
+        yield (
+            f"server.workers (PINCH_SERVER__WORKERS): {server.workers} processes cannot share"
+            f" {shown(server.listen)}; give 1 or auto, or HOST:PORT as server.listen (PINCH_SERVER__LISTEN)"
+        )

@@ -38,6 +38,18 @@ class ServerSettings(BaseModel, frozen=True, extra="forbid"):
     """Where and how the service takes calls."""
 
     listen: _Listen = Field(default="127.0.0.1:50051", description="Address of the gRPC port.")
+    workers: Annotated[
+        Annotated[int, Within(Bound(1, 256))] | Literal["auto"],
+        Told("from 1 to 256, or auto: one for each core this service may use"),
+    ] = Field(default="auto", description="Processes that take calls; a unix socket has one.")
+    worker_port: Annotated[int, Within(Bound(0, 65_535))] = Field(
+        default=0,
+        description="First of the workers' own ports, one each from there on; 0: free ones.",
+    )
+    malloc: Literal["tuned", "system"] = Field(
+        default="tuned",
+        description="Whether memory is kept for the next large message, or left to the C library's defaults.",
+    )
     http_listen: _Port = Field(default="127.0.0.1:9464", description="Address of /metrics and /healthz.")
     threads: Annotated[int, Within(Bound(1, 1024))] = Field(default=16, description="Calls handled at once.")
     max_message_bytes: Annotated[int, Within(Bound(1024, 2**31 - 1))] = Field(

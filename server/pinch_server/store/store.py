@@ -1,4 +1,4 @@
-"""The store of a running service: what keeps decisions, reads them and looks after them, on one database."""
+"""The store of a running process: what keeps decisions and reads them, on one database."""
 
 from pathlib import Path
 
@@ -7,7 +7,6 @@ from pinch_server.store.engine import open_engine
 from pinch_server.store.insight import DatabaseInsight
 from pinch_server.store.observer import StoreObserver
 from pinch_server.store.recorder import JournalRecorder
-from pinch_server.store.upkeep import Upkeep
 from pinch_server.store.vectors import DatabaseVectors
 
 
@@ -36,7 +35,7 @@ class Store:
             fsync: Acknowledge only what survives a power loss.
             batch_rows: Records moved to the database at most in one transaction.
             grace_seconds: When an unreported decision counts, and how long an outcome waits for its decision.
-            retention_days: How long decisions are kept; 0: for ever.
+            retention_days: How long vectors are kept; 0: for ever.
 
         Raises:
             UnsupportedDatabase: The URL names no database that Pinch can use.
@@ -52,14 +51,9 @@ class Store:
             pace=Pace(batch_rows=batch_rows, grace_seconds=float(grace_seconds)),
         )
         self.vectors = DatabaseVectors(self._engine, retention_days=retention_days)
-        self._upkeep = Upkeep(
-            self._engine, observer, grace_seconds=float(grace_seconds), retention_days=retention_days
-        )
-        self._upkeep.start()
 
     def close(self) -> None:
         """Empty the journal into the database as far as time and database allow, and let the database go."""
-        self._upkeep.close()
         self.recorder.close()
         self.vectors.close()
         self._engine.dispose()

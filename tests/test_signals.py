@@ -11,11 +11,11 @@ from tests.cli.commands import environment
 
 SCRIPT = """
 import os, signal, threading
-from pinch_server.cli.signals import stop_signals
+from pinch_server.signals import stop_signals
 
-with stop_signals() as wait:
+with stop_signals() as stop:
     {send}
-    wait()
+    stop.wait()
     print("stopping", flush=True)
     {then}
     print("stopped", flush=True)

@@ -1,0 +1,142 @@
+"""What takes calls in one process: store, embedder, use case and gRPC server."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from pinch_server import state
+from pinch_server.app.start import StartError
+from pinch_server.clock import CountedIds, StandingClock, SystemClock, Uuid7Ids
+from pinch_server.decide import Decider, Ranker
+from pinch_server.embeddings.chosen import open_embedder
+from pinch_server.embeddings.errors import ModelFilesError
+from pinch_server.embeddings.provider import CachedEmbedder
+from pinch_server.observe.logs import log_call
+from pinch_server.observe.metrics import Metrics
+from pinch_server.policy import counter_of, objective_of, policy_of, ranking_policy_of
+from pinch_server.rpc.admin_service import AdminService
+from pinch_server.rpc.asked_faults import AskedFaults
+from pinch_server.rpc.insight_service import InsightService
+from pinch_server.rpc.interceptors import standard_interceptors
+from pinch_server.rpc.prune_service import PruneService
+from pinch_server.rpc.server import RunningServer, Services, start_server
+from pinch_server.settings import Settings
+from pinch_server.store.store import Store
+
+
+class Serving:
+    """Takes calls from `start` to `stop`.
+
+    Args:
+        settings: The settings in force.
+        metrics: Counts.
+        testing: Whether its wall clock stands, its ids are numbers, and callers may ask for faults.
+    """
+
+    def __init__(self, settings: Settings, metrics: Metrics, *, testing: bool = False) -> None:
+        self._settings = settings
+        self._testing = testing
+        self._metrics = metrics
+        self._server: RunningServer | None = None
+        self._stops = ExitStack()
+
+    def start(
+        self, listen: Sequence[str], *, shares_ports: bool = False, journal_bytes: int | None = None
+    ) -> str:
+        """Starts every part, and takes calls from when it returns.
+
+        Args:
+            listen: Addresses to take calls on.
+            shares_ports: Whether other processes of this service listen on the same ports.
+            journal_bytes: Bound of this process's journal (bytes); None: the setting's.
+
+        Returns:
+            The first address, with the port that was taken for 0.
+
+        Raises:
+            StartError: The state directory or an address cannot be used.
+            StoreError: The database is none that Pinch can use.
+        """
+        # Whatever was started before a failure is stopped again, in the reverse order.
+        with ExitStack() as stops:
+            address = self._start(stops, listen, shares_ports, journal_bytes)
+            self._stops = stops.pop_all()
+        return address
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether calls are taken."""
+        return self._server is not None and self._server.is_ready
+
+    def stop(self) -> bool:
+        """Stops in order: health says NOT_SERVING, calls in flight finish, the journal goes to the database.
+
+        What the database does not take stays in the journal for the next start. Stopping twice is harmless.
+
+        Returns:
+            False when a thread is still at a call that it was to cut short.
+        """
+        stops, self._stops = self._stops, ExitStack()
+        stops.close()
+        return self._server is None or self._server.is_idle
+
+    def _start(
+        self, stops: ExitStack, listen: Sequence[str], shares_ports: bool, journal_bytes: int | None
+    ) -> str:
+        settings = self._settings
+        clock = StandingClock() if self._testing else SystemClock()
+        ids = CountedIds() if self._testing else Uuid7Ids()
+        try:
+            policy = policy_of(settings, state.session_key(settings))
+        except OSError as error:
+            raise StartError(f"the state directory cannot be used: {error}") from error
+        store = self._open_store(stops, journal_bytes)
+        ranker = Ranker(clock, ranking_policy_of(settings), self._open_embedder(clock, store, stops))
+        decider = Decider(policy, counter_of(settings), store.recorder, self._metrics, clock, ids, ranker)
+        insight = InsightService(
+            store.insight,
+            objective_of(settings),
+            lambda: policy.is_enabled,
+            policy.session_key,
+            clock,
+        )
+        services = Services(PruneService(decider, self._metrics, clock), insight, AdminService())
+        try:
+            self._server = start_server(
+                listen[0],
+                services,
+                standard_interceptors(log_call, self._metrics, clock, ids.request_id),
+                clock,
+                threads=settings.server.threads,
+                max_message_bytes=settings.server.max_message_bytes,
+                also=listen[1:],
+                shares_ports=shares_ports,
+                outermost=(AskedFaults(),) if self._testing else (),
+            )
+        except OSError as error:
+            raise StartError(str(error)) from error
+        stops.callback(self._server.drain, settings.server.drain_seconds)
+        return self._server.address
+
+    def _open_store(self, stops: ExitStack, journal_bytes: int | None) -> Store:
+        settings = self._settings
+        store = Store(
+            state.database_url(settings),
+            state.journal_directory(settings),
+            self._metrics,
+            journal_bytes=journal_bytes or settings.journal.max_bytes,
+            fsync=settings.journal.fsync,
+            batch_rows=settings.journal.batch,
+            grace_seconds=settings.outcome_grace_seconds,
+            retention_days=settings.retention_days,
+        )
+        stops.callback(store.close)
+        return store
+
+    def _open_embedder(self, clock: SystemClock, store: Store, stops: ExitStack) -> CachedEmbedder | None:
+        try:
+            embedder = open_embedder(self._settings.relevance, self._metrics, clock.monotonic, store.vectors)
+        except ModelFilesError as error:
+            raise StartError(f"{error}; or set relevance.scoring to lexical") from error
+        if embedder is not None:
+            stops.callback(embedder.close)
+        return embedder

@@ -1,0 +1,114 @@
+"""Calls taken by several processes, which this one starts, replaces and stops, and takes none itself."""
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Final
+
+from pinch_server.app.start import StartError
+from pinch_server.listen import Listen, parse_listen
+from pinch_server.observe.metrics import Metrics
+from pinch_server.settings import Settings
+from pinch_server.workers.fleet import Fleet, WorkerFailed
+from pinch_server.workers.keeper import Job
+from pinch_server.workers.memory import SharedNumbers
+from pinch_server.workers.messages import Message, Orders
+from pinch_server.workers.ports import ReservedPort
+
+_MODULE: Final = "pinch_server.app.worker"
+_LAST_PORT: Final = 65_535
+
+
+class Workers:
+    """Takes calls from `start` to `stop`."""
+
+    def __init__(self, settings: Settings, metrics: Metrics, count: int) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._count = count
+        self._fleet: Fleet | None = None
+        self._numbers: list[SharedNumbers] = []
+        self._own: tuple[str, ...] = ()
+        self._stops = ExitStack()
+
+    def start(self) -> str:
+        """Reserves the ports and starts the workers; calls are taken from when it returns.
+
+        Returns:
+            The address that all of them share.
+
+        Raises:
+            StartError: An address cannot be used, or a worker cannot start.
+        """
+        with ExitStack() as stops:
+            shared = self._reserve(parse_listen(self._settings.server.listen), stops)
+            first = self._settings.server.worker_port
+            if first and first + self._count - 1 > _LAST_PORT:
+                raise StartError(
+                    f"{self._count} ports from {first} on (server.worker_port) end beyond {_LAST_PORT}"
+                )
+            self._own = tuple(
+                str(self._reserve(replace(shared, port=first + index if first else 0), stops))
+                for index in range(self._count)
+            )
+            jobs = [self._job(index, str(shared), stops) for index in range(self._count)]
+            self._metrics.show_also([numbers.row for numbers in self._numbers])
+            fleet = Fleet(jobs, gone=self._gone, heard=self._heard)
+            try:
+                fleet.start()
+            except WorkerFailed as error:
+                raise StartError(str(error)) from error
+            self._fleet = fleet
+            self._stops = stops.pop_all()
+        return str(shared)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Each worker's own address."""
+        return self._own
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether calls are taken."""
+        return self._fleet is not None and self._fleet.is_ready
+
+    def stop(self) -> bool:
+        """Has every worker finish its calls, empty its journal and end. Stopping twice is harmless.
+
+        Returns:
+            False when one had to be killed.
+        """
+        is_whole = self._fleet is None or self._fleet.stop(self._settings.server.drain_seconds)
+        self._stops.close()
+        return is_whole
+
+    def _reserve(self, wanted: Listen, stops: ExitStack) -> Listen:
+        try:
+            port = ReservedPort(wanted)
+        except OSError as error:
+            raise StartError(f"cannot listen on {wanted}: {error.strerror or error}") from error
+        stops.callback(port.close)
+        return port.listen
+
+    def _job(self, index: int, shared: str, stops: ExitStack) -> Job:
+        try:
+            numbers = SharedNumbers(self._metrics.size)
+        except OSError as error:
+            raise StartError(f"no memory for the metrics: {error.strerror or error}") from error
+        stops.callback(numbers.close)
+        self._numbers.append(numbers)
+        orders = Orders(
+            index=index,
+            settings=self._settings.model_dump(mode="json"),
+            listen=[shared, self._own[index]],
+            journal_bytes=self._settings.journal.max_bytes // self._count,
+            numbers=numbers.descriptor,
+            layout=self._metrics.layout,
+        )
+        return Job(_MODULE, orders, (numbers.descriptor,))
+
+    def _gone(self, index: int) -> None:
+        self._metrics.worker_restarted()
+        self._metrics.worker_gone(self._numbers[index].row)
+
+    def _heard(self, index: int, message: Message) -> None:
+        raise AssertionError(f"worker {index} said {type(message).__name__}")
