@@ -1,10 +1,7 @@
 """`pinch serve --testing`: the server that every client's tests start."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,9 +13,12 @@ from pinch.v1 import prune_pb2 as pb
 from pinch.v1.insight_pb2 import GetDecisionRequest
 from pinch.v1.insight_pb2_grpc import InsightServiceStub
 from pinch.v1.prune_pb2_grpc import PruneServiceStub
+from pinch_server.cli.testing import settings_for_tests
 from pinch_server.rpc.spoiled import SPOILERS
-from tests.cli.commands import environment, run
+from pinch_server.settings import load_settings
+from tests.cli.commands import run
 from tests.rpc.conversations import body
+from tests.services.testing_server import serving_tests
 
 REQUEST = pb.PruneRequest(
     body=pb.RequestBody(json=body()),
@@ -29,25 +29,10 @@ REQUEST = pb.PruneRequest(
 SECONDS = 30
 
 
-@contextmanager
-def started(home: Path, *options: str) -> Iterator[dict[str, str]]:
-    """Where a server for tests is; at the end it is stopped as a supervisor would."""
-    command = [sys.executable, "-m", "pinch_server", "serve", "--testing", *options]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment(home)
-    ) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())
-        finally:
-            process.terminate()
-            assert process.wait(30) == 0
-
-
 @pytest.fixture(scope="module")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PruneServiceStub]:
     """A stub on one server for the whole file."""
-    with started(tmp_path_factory.mktemp("home")) as at, grpc.insecure_channel(at["grpc"]) as channel:
+    with serving_tests(tmp_path_factory.mktemp("home")) as at, grpc.insecure_channel(at["grpc"]) as channel:
         yield PruneServiceStub(channel)
 
 
@@ -61,7 +46,7 @@ def test_two_runs_are_the_same_and_leave_nothing(tmp_path: Path) -> None:
     """Ids count from 1, the wall clock stands, replies repeat byte for byte, and no file is left."""
     replies = []
     for _ in range(2):
-        with started(tmp_path) as at, grpc.insecure_channel(at["grpc"]) as channel:
+        with serving_tests(tmp_path) as at, grpc.insecure_channel(at["grpc"]) as channel:
             reply = PruneServiceStub(channel).Prune(REQUEST, timeout=SECONDS)
             database = Path(at["database"].removeprefix("sqlite:///"))
             assert database.exists()
@@ -81,23 +66,33 @@ def test_two_runs_are_the_same_and_leave_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "variables"),
+    "variable",
     [
-        (("--database-url", "postgresql://pinch@db/pinch"), {}),
-        ((), {"PINCH_STORE__DATABASE_URL": "sqlite:////var/lib/pinch/pinch.db"}),
-        (("--state-dir", "/var/lib/pinch"), {}),
-        ((), {"PINCH_STORE__STATE_DIR": "/var/lib/pinch"}),
-        (("--migrate",), {}),
-        (("--insecure", "--listen", "0.0.0.0:0"), {}),
+        "PINCH_STORE__DATABASE_URL=postgresql://pinch@db/pinch",
+        "PINCH_STORE__DATABASE_URL=sqlite:////var/lib/pinch/pinch.db",
+        "PINCH_STORE__STATE_DIR=/var/lib/pinch",
+        "PINCH_STORE__MIGRATE=true",
+        "PINCH_SERVER__INSECURE=true",
     ],
 )
 def test_it_goes_with_nothing_of_production(
-    options: tuple[str, ...], variables: dict[str, str], tmp_path: Path
+    variable: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A database, a state directory or an open address beside --testing ends the command with status 2."""
-    done = run("serve", "--testing", *options, home=tmp_path, variables=variables)
+    """A database, a state directory or an open address in the settings is refused, by name."""
+    name, _, value = variable.partition("=")
+    environ = {"XDG_STATE_HOME": str(tmp_path), name: value}
+    with pytest.raises(SystemExit) as caught, settings_for_tests(load_settings(None, environ), environ):
+        pass
+    assert caught.value.code == 2
+    assert "--testing does not go with" in (told := capsys.readouterr().err)
+    assert name in told
+
+
+def test_it_takes_no_database_from_the_command_line(tmp_path: Path) -> None:
+    """With --database-url the command ends with status 2 and has printed no address."""
+    done = run("serve", "--testing", "--database-url", "postgresql://pinch@db/pinch", home=tmp_path)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert "--testing does not go with" in done.stderr.decode()
+    assert "--database-url" in done.stderr.decode()
 
 
 def test_without_testing_no_fault_can_be_asked_for(tmp_path: Path) -> None:

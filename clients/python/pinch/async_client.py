@@ -1,4 +1,4 @@
-"""The asyncio client: the synchronous one word for word, with `await` where the network is."""
+"""The asyncio client: the same steps as the synchronous one, with `await` where the network is."""
 
 from __future__ import annotations
 
@@ -8,50 +8,31 @@ from typing import TYPE_CHECKING
 import grpc
 import grpc.aio
 
-from pinch.attempts import Attempts, failure_of
 from pinch.connection import DEFAULT_TIMEOUT_SECONDS, connection
 from pinch.conversations import BodyT, prepare_body, prepare_chat
-from pinch.errors import CallError, PinchError, ReplyError
-from pinch.outcomes import prepare_outcome
-from pinch.pruned import ConversationT, Pruned, unpruned
+from pinch.errors import CallError, call_error, closed_error
+from pinch.steps import PRUNE, REPORT_OUTCOME, Manner, prune_steps, report_steps
 from pinch.v1.prune_pb2 import Format
-from pinch.v1.prune_pb2_grpc import PruneServiceStub
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
-    from typing import Self, TypeVar, Unpack
-
-    from google.protobuf.message import Message
+    from typing import Self, Unpack
 
     from pinch.connection import Tls
-    from pinch.conversations import PreparedPrune, PruneOptions
+    from pinch.conversations import PruneOptions
     from pinch.outcomes import OutcomeOptions
+    from pinch.pruned import Pruned
+    from pinch.steps import Attempt, ResultT, Steps
     from pinch.v1.prune_pb2 import ChatMessage, Outcome
-    from pinch.v1.prune_pb2_grpc import PruneServiceAsyncStub
-
-    RequestT = TypeVar("RequestT", bound=Message)
-    ResponseT = TypeVar("ResponseT", bound=Message)
 
 
 class AsyncPinchClient:
-    """Shortens conversations through a Pinch service, and never stands in the way when it cannot.
+    """PinchClient for asyncio: the same arguments and methods, each method awaited.
 
-    Unless `strict`, no call raises for what the server, the network or the conversation does: the result is
-    then the caller's own conversation with `pruned=False` and the reason. Cancelling a call's task does
-    cancel it. One client holds one channel, opened by its first call and bound to that call's event loop;
-    share it between tasks and close it at the end (it is an asynchronous context manager).
-
-    Args:
-        addresses: `host:port`, `unix:/path`, or several of the form `IP:port`, as a list or separated by
-            commas; calls go to several in turn.
-        timeout: Time for a whole call, its retry included, in seconds.
-        strict: Raise PinchError where a call would else return the conversation as it came.
-        token: Bearer token, sent with every call; use it with TLS, a unix socket or loopback only.
-        tls: TLS settings, or None for plain text.
-
-    Raises:
-        ValueError: An argument is not usable; it names which.
+    Cancelling a call's task does cancel the call. The channel is opened by the first call and bound to that
+    call's event loop; share the client between tasks and close it at the end (it is an asynchronous context
+    manager).
     """
 
     def __init__(
@@ -62,12 +43,13 @@ class AsyncPinchClient:
         strict: bool = False,
         token: str | None = None,
         tls: Tls | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> None:
-        self._connection = connection(addresses, timeout=timeout, token=token, tls=tls)
-        self._strict = strict
+        self._to = connection(addresses, timeout=timeout, token=token, tls=tls, metadata=metadata)
+        self._manner = Manner(timeout, strict)
         self._closed = False
         self._channel: grpc.aio.Channel | None = None
-        self._stub: PruneServiceAsyncStub | None = None
+        self._methods: dict[str, grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -78,17 +60,17 @@ class AsyncPinchClient:
         await self.close()
 
     async def close(self) -> None:
-        """Closes the channel; calls in flight fail open, and so does every later one."""
+        """As `PinchClient.close`."""
         self._closed = True
         if self._channel is not None:
             await self._channel.close(None)
 
     async def prune_openai(self, body: BodyT, **options: Unpack[PruneOptions]) -> Pruned[BodyT]:
-        """Shortens an OpenAI Chat Completions body; see `prune_body`."""
+        """As `PinchClient.prune_openai`."""
         return await self.prune_body(body, Format.FORMAT_OPENAI_CHAT, **options)
 
     async def prune_anthropic(self, body: BodyT, **options: Unpack[PruneOptions]) -> Pruned[BodyT]:
-        """Shortens an Anthropic Messages body; see `prune_body`."""
+        """As `PinchClient.prune_anthropic`."""
         return await self.prune_body(body, Format.FORMAT_ANTHROPIC_MESSAGES, **options)
 
     async def prune_body(
@@ -97,113 +79,63 @@ class AsyncPinchClient:
         format: Format.ValueType = Format.FORMAT_UNSPECIFIED,
         **options: Unpack[PruneOptions],
     ) -> Pruned[BodyT]:
-        """Shortens a provider's request body.
-
-        Args:
-            body: The JSON as UTF-8 bytes, or the dict that it was read into. Never changed. With bytes,
-                every byte outside the trimmed texts stays the same.
-            format: The body's dialect; unspecified, the server recognises it.
-            **options: `limits`, `context`, `dry_run` and `timeout`, as PruneOptions describes them.
-
-        Returns:
-            The body to send on, of the type that came in, and the account of it.
-
-        Raises:
-            PinchError: Only when the client is strict.
-        """
-        return await self._prune(body, lambda: prepare_body(body, format, **options))
+        """As `PinchClient.prune_body`."""
+        return await self._run(prune_steps(body, lambda: prepare_body(body, format, **options), self._manner))
 
     async def prune_chat(
         self, messages: Sequence[ChatMessage], **options: Unpack[PruneOptions]
     ) -> Pruned[Sequence[ChatMessage]]:
-        """Shortens typed messages; set `limits.extra_fixed_tokens` to what ships beside them.
-
-        Args:
-            messages: The messages, oldest first. Never changed.
-            **options: `limits`, `context`, `dry_run` and `timeout`, as PruneOptions describes them.
-
-        Returns:
-            The caller's own messages, or a new list that shares the untouched ones, and the account of it.
-
-        Raises:
-            PinchError: Only when the client is strict.
-        """
-        return await self._prune(messages, lambda: prepare_chat(messages, **options))
+        """As `PinchClient.prune_chat`."""
+        return await self._run(prune_steps(messages, lambda: prepare_chat(messages, **options), self._manner))
 
     async def report_outcome(
         self, decision_id: str, outcome: Outcome.ValueType, **options: Unpack[OutcomeOptions]
     ) -> bool:
-        """Tells the service what became of a pruned request; the last report for a decision wins.
+        """As `PinchClient.report_outcome`."""
+        return await self._run(report_steps(decision_id, outcome, self._manner, **options))
 
-        Args:
-            decision_id: From the result. When it is empty, as after a failure, nothing is sent.
-            outcome: OUTCOME_DISPATCHED, OUTCOME_REJECTED or OUTCOME_FAILED.
-            **options: `selected_model`, `usage`, `cost_usd` and `timeout`, as OutcomeOptions describes them.
-
-        Returns:
-            Whether the service holds the report safely.
-
-        Raises:
-            PinchError: Only when the client is strict.
-        """
+    async def _run(self, steps: Steps[ResultT]) -> ResultT:
         try:
-            prepared = prepare_outcome(decision_id, outcome, **options)
-            reply = await self._call(self._open_stub().ReportOutcome, prepared.request, prepared.timeout)
-        except PinchError:
-            if self._strict:
-                raise
-            return False
-        return reply.persisted
+            attempt = next(steps)
+            while True:
+                try:
+                    reply = await self._send(attempt)
+                except CallError as failure:
+                    attempt = steps.throw(failure)
+                else:
+                    attempt = steps.send(reply)
+        except StopIteration as end:
+            result: ResultT = end.value
+            return result
 
-    async def _prune(
-        self, conversation: ConversationT, prepare: Callable[[], PreparedPrune[ConversationT]]
-    ) -> Pruned[ConversationT]:
+    async def _send(self, attempt: Attempt) -> bytes:
+        method = self._opened()[attempt.method]
         try:
-            prepared = prepare()
-            reply = await self._call(self._open_stub().Prune, prepared.request, prepared.timeout)
-            return prepared.finish(reply)
-        except PinchError as error:
-            if self._strict:
+            reply: bytes = await method(attempt.request, timeout=attempt.timeout, metadata=self._to.metadata)
+        except grpc.RpcError as error:
+            raise call_error(error) from error
+        except grpc.aio.UsageError as error:  # the channel was closed between two attempts
+            raise closed_error() from error
+        except asyncio.CancelledError as error:
+            # Closing the channel cancels its calls, but that is no cancellation of the caller's task.
+            task = asyncio.current_task()
+            if not self._closed or (task is not None and task.cancelling()):
                 raise
-            return unpruned(conversation, error)
+            raise closed_error() from error
+        return reply
 
-    async def _call(
-        self,
-        method: grpc.aio.UnaryUnaryMultiCallable[RequestT, ResponseT],
-        request: RequestT,
-        timeout: float | None,  # noqa: ASYNC109  # gRPC tells the server a deadline; asyncio.timeout does not
-    ) -> ResponseT:
-        attempts = Attempts(self._connection.timeout if timeout is None else timeout)
-        while True:
-            try:
-                reply: ResponseT | None = await method(
-                    request, timeout=attempts.time_left(), metadata=self._connection.metadata
-                )
-            except grpc.RpcError as error:
-                attempts.retry_or_raise(failure_of(error))
-            except grpc.aio.UsageError as error:  # the channel was closed between two attempts
-                raise CallError(grpc.StatusCode.CANCELLED, "the client is closed") from error
-            except asyncio.CancelledError as error:
-                # Closing the channel cancels its calls, but that is no cancellation of the caller's task.
-                task = asyncio.current_task()
-                if not self._closed or (task is not None and task.cancelling()):
-                    raise
-                raise CallError(grpc.StatusCode.CANCELLED, "the client is closed") from error
-            else:
-                if reply is None:  # so grpc.aio hands over what it cannot decode
-                    raise ReplyError("the reply cannot be decoded")
-                return reply
-
-    def _open_stub(self) -> PruneServiceAsyncStub:
+    def _opened(self) -> dict[str, grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]]:
         if self._closed:
-            raise CallError(grpc.StatusCode.CANCELLED, "the client is closed")
-        if self._stub is None:
-            credentials = self._connection.credentials()
-            options = self._connection.options()
-            self._channel = (
-                grpc.aio.insecure_channel(self._connection.target, options)
-                if credentials is None
-                else grpc.aio.secure_channel(self._connection.target, credentials, options)
-            )
-            self._stub = PruneServiceStub(self._channel)
-        return self._stub
+            raise closed_error()
+        if self._channel is not None:
+            return self._methods
+        credentials, options = self._to.credentials(), self._to.options()
+        self._channel = (
+            grpc.aio.insecure_channel(self._to.target, options)
+            if credentials is None
+            else grpc.aio.secure_channel(self._to.target, credentials, options)
+        )
+        self._methods = {
+            name: self._channel.unary_unary(name, bytes, bytes) for name in (PRUNE, REPORT_OUTCOME)
+        }
+        return self._methods

@@ -6,29 +6,23 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from pinch.attempts import Attempts, failure_of
 from pinch.connection import DEFAULT_TIMEOUT_SECONDS, connection
 from pinch.conversations import BodyT, prepare_body, prepare_chat
-from pinch.errors import CallError, PinchError
-from pinch.outcomes import prepare_outcome
-from pinch.pruned import ConversationT, Pruned, unpruned
+from pinch.errors import CallError, call_error, closed_error
+from pinch.steps import PRUNE, REPORT_OUTCOME, Manner, prune_steps, report_steps
 from pinch.v1.prune_pb2 import Format
-from pinch.v1.prune_pb2_grpc import PruneServiceStub
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
-    from typing import Self, TypeVar, Unpack
-
-    from google.protobuf.message import Message
+    from typing import Self, Unpack
 
     from pinch.connection import Tls
-    from pinch.conversations import PreparedPrune, PruneOptions
+    from pinch.conversations import PruneOptions
     from pinch.outcomes import OutcomeOptions
+    from pinch.pruned import Pruned
+    from pinch.steps import Attempt, ResultT, Steps
     from pinch.v1.prune_pb2 import ChatMessage, Outcome
-
-    RequestT = TypeVar("RequestT", bound=Message)
-    ResponseT = TypeVar("ResponseT", bound=Message)
 
 
 class PinchClient:
@@ -45,6 +39,7 @@ class PinchClient:
         strict: Raise PinchError where a call would else return the conversation as it came.
         token: Bearer token, sent with every call; use it with TLS, a unix socket or loopback only.
         tls: TLS settings, or None for plain text.
+        metadata: Further metadata by name, sent with every call.
 
     Raises:
         ValueError: An argument is not usable; it names which.
@@ -58,18 +53,21 @@ class PinchClient:
         strict: bool = False,
         token: str | None = None,
         tls: Tls | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> None:
-        self._connection = connection(addresses, timeout=timeout, token=token, tls=tls)
-        self._strict = strict
+        to = connection(addresses, timeout=timeout, token=token, tls=tls, metadata=metadata)
+        self._manner = Manner(timeout, strict)
+        self._metadata = to.metadata
         self._closed = False
-        credentials = self._connection.credentials()
-        options = self._connection.options()
+        credentials, options = to.credentials(), to.options()
         self._channel = (
-            grpc.insecure_channel(self._connection.target, options)
+            grpc.insecure_channel(to.target, options)
             if credentials is None
-            else grpc.secure_channel(self._connection.target, credentials, options)
+            else grpc.secure_channel(to.target, credentials, options)
         )
-        self._stub = PruneServiceStub(self._channel)
+        self._methods = {
+            name: self._channel.unary_unary(name, bytes, bytes) for name in (PRUNE, REPORT_OUTCOME)
+        }
 
     def __enter__(self) -> Self:
         return self
@@ -112,7 +110,7 @@ class PinchClient:
         Raises:
             PinchError: Only when the client is strict.
         """
-        return self._prune(body, lambda: prepare_body(body, format, **options))
+        return self._run(prune_steps(body, lambda: prepare_body(body, format, **options), self._manner))
 
     def prune_chat(
         self, messages: Sequence[ChatMessage], **options: Unpack[PruneOptions]
@@ -129,7 +127,7 @@ class PinchClient:
         Raises:
             PinchError: Only when the client is strict.
         """
-        return self._prune(messages, lambda: prepare_chat(messages, **options))
+        return self._run(prune_steps(messages, lambda: prepare_chat(messages, **options), self._manner))
 
     def report_outcome(
         self, decision_id: str, outcome: Outcome.ValueType, **options: Unpack[OutcomeOptions]
@@ -147,38 +145,30 @@ class PinchClient:
         Raises:
             PinchError: Only when the client is strict.
         """
-        try:
-            prepared = prepare_outcome(decision_id, outcome, **options)
-            return self._call(self._stub.ReportOutcome, prepared.request, prepared.timeout).persisted
-        except PinchError:
-            if self._strict:
-                raise
-            return False
+        return self._run(report_steps(decision_id, outcome, self._manner, **options))
 
-    def _prune(
-        self, conversation: ConversationT, prepare: Callable[[], PreparedPrune[ConversationT]]
-    ) -> Pruned[ConversationT]:
+    def _run(self, steps: Steps[ResultT]) -> ResultT:
         try:
-            prepared = prepare()
-            return prepared.finish(self._call(self._stub.Prune, prepared.request, prepared.timeout))
-        except PinchError as error:
-            if self._strict:
-                raise
-            return unpruned(conversation, error)
+            attempt = next(steps)
+            while True:
+                try:
+                    reply = self._send(attempt)
+                except CallError as failure:
+                    attempt = steps.throw(failure)
+                else:
+                    attempt = steps.send(reply)
+        except StopIteration as end:
+            result: ResultT = end.value
+            return result
 
-    def _call(
-        self,
-        method: grpc.UnaryUnaryMultiCallable[RequestT, ResponseT],
-        request: RequestT,
-        timeout: float | None,
-    ) -> ResponseT:
-        attempts = Attempts(self._connection.timeout if timeout is None else timeout)
-        while True:
-            try:
-                return method(request, timeout=attempts.time_left(), metadata=self._connection.metadata)
-            except grpc.RpcError as error:
-                attempts.retry_or_raise(failure_of(error))
-            except ValueError as error:  # so gRPC says that the channel is closed, and much else
-                if not self._closed:
-                    raise
-                raise CallError(grpc.StatusCode.CANCELLED, "the client is closed") from error
+    def _send(self, attempt: Attempt) -> bytes:
+        method = self._methods[attempt.method]
+        try:
+            reply: bytes = method(attempt.request, timeout=attempt.timeout, metadata=self._metadata)
+        except grpc.RpcError as error:
+            raise call_error(error) from error
+        except ValueError as error:  # so gRPC says that the channel is closed, and much else
+            if not self._closed:
+                raise
+            raise closed_error() from error
+        return reply

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any, Final
@@ -13,13 +14,17 @@ import grpc
 from pinch.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 MESSAGE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Largest request and largest reply, in bytes."""
 
 DEFAULT_TIMEOUT_SECONDS: Final = 2.0
 """Time for a whole call, its retry included, in seconds."""
+
+_CLIENT: Final = "pinch-client"
+_AUTHORIZATION: Final = "authorization"
+_NAME: Final = re.compile(r"[a-z0-9._-]+")
 
 _OPTIONS: Final[tuple[tuple[str, Any], ...]] = (
     ("grpc.max_send_message_length", MESSAGE_LIMIT_BYTES),
@@ -63,7 +68,6 @@ class Connection:
     """Everything that opening a channel takes, checked once."""
 
     target: str
-    timeout: float
     tls: Tls | None
     metadata: tuple[tuple[str, str], ...] = field(repr=False)
 
@@ -87,22 +91,39 @@ class Connection:
 
 
 def connection(
-    addresses: str | Sequence[str], *, timeout: float, token: str | None, tls: Tls | None
+    addresses: str | Sequence[str],
+    *,
+    timeout: float,
+    token: str | None,
+    tls: Tls | None,
+    metadata: Mapping[str, str] | None = None,
 ) -> Connection:
     """Checks a client's arguments.
 
     Raises:
         ValueError: There is no address, the addresses cannot share a channel, the timeout is not above zero
-            or has no end, or the token is not printable ASCII.
+            or has no end, the token is not printable ASCII, or metadata cannot be sent or are the client's.
     """
     if not 0 < timeout < math.inf:
         raise ValueError(f"timeout must be a number of seconds above 0, not {timeout}")
-    metadata = [("pinch-client", f"python/{VERSION}")]
+    sent = [(_CLIENT, f"python/{VERSION}")]
     if token is not None:
-        if not token or not token.isascii() or not token.isprintable():
+        if not token or not _is_printable(token):
             raise ValueError("token must be printable ASCII and not empty")
-        metadata.append(("authorization", f"Bearer {token}"))
-    return Connection(target=target_of(addresses), timeout=timeout, tls=tls, metadata=tuple(metadata))
+        sent.append((_AUTHORIZATION, f"Bearer {token}"))
+    for name, value in (metadata or {}).items():
+        if not _NAME.fullmatch(name) or name.endswith("-bin") or not _is_printable(value):
+            raise ValueError(f"metadata {name!r}: a name has a-z 0-9 - _ . and a value printable ASCII")
+        if name in {_CLIENT, _AUTHORIZATION} or name.startswith("grpc-"):
+            raise ValueError(
+                f"metadata {name!r} is set by the client itself; a token has an argument of its own"
+            )
+        sent.append((name, value))
+    return Connection(target=target_of(addresses), tls=tls, metadata=tuple(sent))
+
+
+def _is_printable(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 def target_of(addresses: str | Sequence[str]) -> str:

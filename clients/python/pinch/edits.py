@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from pinch.errors import ReplyError
 from pinch.v1.prune_pb2 import ChatMessage
@@ -92,10 +92,14 @@ def apply_part_edits(messages: Sequence[ChatMessage], edits: Iterable[Edit]) -> 
 def _is_json(value: bytes) -> bool:
     """Whether some bytes are one JSON value."""
     try:
-        json.loads(value.decode())
+        json.loads(value.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _identity(part: ContentPart) -> bytes:

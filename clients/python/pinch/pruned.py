@@ -19,9 +19,9 @@ class Pruned(Generic[ConversationT]):
     Attributes:
         body: The conversation, of the type that came in. When nothing changed, the caller's own object.
         pruned: Whether `body` differs from what came in.
-        reason: Why nothing changed: the server's slug (such as `within_budget`) or the failure in one line.
-            None when something changed.
-        error: The failure that made the client return the conversation as it came, or None.
+        reason: Why nothing changed, as a slug: the server's (such as `within_budget`) or the failure's (such
+            as `deadline_exceeded`). None when something changed.
+        error: The failure that made the client return the conversation as it came, in its words; or None.
         stats: The server's account. None after a failure, like every field below that may be None.
         measured: Estimated prompt tokens of what ships, with method and relative error bound.
         decision_id: Identifier for `report_outcome`; empty after a failure.
@@ -50,4 +50,4 @@ class Pruned(Generic[ConversationT]):
 
 def unpruned(conversation: ConversationT, error: PinchError) -> Pruned[ConversationT]:
     """The fail-open result: the caller's own conversation, with the reason (C1)."""
-    return Pruned(body=conversation, pruned=False, reason=str(error), error=error)
+    return Pruned(body=conversation, pruned=False, reason=error.reason, error=error)

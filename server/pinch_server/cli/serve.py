@@ -15,7 +15,7 @@ from pinch_server.app import App, StartError
 from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, stop
 from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.settings import config_option, settings_or_stop
-from pinch_server.cli.testing import FREE, testing_settings
+from pinch_server.cli.testing import FREE, settings_for_tests
 from pinch_server.observe import logs
 from pinch_server.observe.line_queue import LineQueue
 from pinch_server.signals import stop_signals
@@ -91,10 +91,10 @@ def serve_command(
     then in the journal and reach the database after the next start.
 
     With --testing, it is a server for the tests of a client: it listens on free ports of this machine unless
-    told otherwise, prints the line of --ready-json, keeps decisions in a directory that goes away with it,
-    runs in one process, stands still at 2026-01-01, counts ids from 1, ranks by the embedded model alone, and has the faults that
-    metadata named pinch-test-... ask for (clients/README.md lists them). It refuses a database or a state
-    directory.
+    told otherwise, prints the line of --ready-json, keeps decisions in a directory that goes away with it, runs
+    in one process, stands still at 2026-01-01, counts ids from 1, ranks by the embedded model alone, and has
+    the faults that metadata named pinch-test-... ask for (clients/README.md lists them). It refuses a database
+    or a state directory.
     """
     options = {
         "--listen": ("PINCH_SERVER__LISTEN", listen or (FREE if testing else None)),
@@ -112,7 +112,7 @@ def serve_command(
         tune_malloc()
     is_whole = True
     try:
-        with testing_settings(settings, os.environ) if testing else nullcontext(settings) as used:
+        with settings_for_tests(settings, os.environ) if testing else nullcontext(settings) as used:
             is_whole = _run(App(used, testing=testing), words, ready_json=ready_json or testing)
     finally:
         words.flush(_FLUSH_SECONDS)

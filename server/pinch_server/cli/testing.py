@@ -21,7 +21,7 @@ _DRAIN_SECONDS: Final = 1.0
 
 
 @contextmanager
-def testing_settings(settings: Settings, environ: Mapping[str, str]) -> Iterator[Settings]:
+def settings_for_tests(settings: Settings, environ: Mapping[str, str]) -> Iterator[Settings]:
     """The settings of a server for tests, whose state is gone when the block is left.
 
     Args:

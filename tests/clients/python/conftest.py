@@ -10,6 +10,7 @@ import pytest
 
 from pinch import AsyncPinchClient, PinchClient
 from tests.clients.python.scripted import ScriptedServer
+from tests.services.testing_server import serving_tests
 
 Run = Callable[..., Any]
 
@@ -18,6 +19,13 @@ Run = Callable[..., Any]
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as scripted:
         yield scripted
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a real `pinch serve --testing` takes calls."""
+    with serving_tests(tmp_path_factory.mktemp("home")) as at:
+        yield at["grpc"]
 
 
 def run_sync(addresses: Any, use: Callable[[Any], Any], **settings: Any) -> Any:

@@ -151,6 +151,14 @@ def test_a_token_is_sent_as_bearer(server: ScriptedServer, run: Run) -> None:
     assert server.calls[0].metadata["authorization"] == "Bearer s3cret"
 
 
+def test_further_metadata_are_sent(server: ScriptedServer, run: Run) -> None:
+    """C10: what the caller gives once goes with every call, beside the client's own."""
+    server.answer(within_budget)
+    run(server.address, lambda client: client.prune_openai(BODY), metadata={"x-tenant": "blue"})
+    metadata = server.calls[0].metadata
+    assert (metadata["x-tenant"], metadata["pinch-client"]) == ("blue", f"python/{pinch.__version__}")
+
+
 def test_sixteen_megabytes_go_both_ways(server: ScriptedServer, run: Run) -> None:
     """C4: messages far over gRPC's own limit of 4 MiB travel both ways."""
     old = b'"' + b"o" * (16 << 20) + b'"'

@@ -35,7 +35,11 @@ def identity(tmp_path_factory: pytest.TempPathFactory) -> Identity:
     if shutil.which("openssl") is None:
         reason = "openssl, which makes the test's certificate, is not installed"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
-    folder = tmp_path_factory.mktemp("tls")
+    return made_identity(tmp_path_factory.mktemp("tls"))
+
+
+def made_identity(folder: Path) -> Identity:
+    """A fresh identity, whose files are in a folder."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         [
@@ -109,6 +113,21 @@ def test_tls_with_several_addresses_and_a_server_name(identity: Identity, run: R
         addresses = [one.address, two.address]
         result = run(addresses, lambda client: client.prune_openai(BODY), tls=tls, timeout=30)
     assert result.error is None
+
+
+@pytest.mark.parametrize("server_name", [None, "other.test"], ids=["another authority", "another name"])
+def test_a_certificate_that_does_not_fit(
+    server_name: str | None, identity: Identity, tmp_path: Path, run: Run
+) -> None:
+    """C7: a server whose certificate is another's is `unavailable`, and no byte reaches it."""
+    roots = identity.certificate if server_name else made_identity(tmp_path).certificate
+    credentials = grpc.ssl_server_credentials([(identity.key, identity.certificate)])
+    with ScriptedServer(credentials=credentials) as server:
+        server.answer(within_budget)
+        tls = Tls(root_certificates=roots, server_name=server_name)
+        result = run(server.address, lambda client: client.prune_openai(BODY), tls=tls, timeout=30)
+        assert not server.calls
+    assert (result.body is BODY, result.reason) == (True, "unavailable")
 
 
 @pytest.mark.parametrize(

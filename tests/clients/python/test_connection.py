@@ -62,6 +62,13 @@ def test_addresses_that_cannot_share_a_channel_are_refused(addresses: Any) -> No
         ({"token": ""}, "token"),
         ({"token": "line\nbreak"}, "token"),
         ({"token": "schlüssel"}, "token"),
+        ({"metadata": {"Upper": "x"}}, "Upper"),
+        ({"metadata": {"": "x"}}, "metadata"),
+        ({"metadata": {"name-bin": "x"}}, "name-bin"),
+        ({"metadata": {"name": "line\nbreak"}}, "name"),
+        ({"metadata": {"pinch-client": "x"}}, "pinch-client"),
+        ({"metadata": {"authorization": "x"}}, "authorization"),
+        ({"metadata": {"grpc-timeout": "1S"}}, "grpc-timeout"),
     ],
 )
 def test_unusable_settings_are_named(make: Any, settings: dict[str, Any], named: str) -> None:

@@ -18,7 +18,6 @@ from pinch import (
     Edit,
     Outcome,
     PinchClient,
-    PinchError,
     ReplyError,
     RequestError,
 )
@@ -56,12 +55,13 @@ HOSTILE_EDITS = {
 def test_any_status_but_ok_returns_the_callers_body(
     code: grpc.StatusCode, server: ScriptedServer, run: Run
 ) -> None:
-    """A status other than OK gives back the very body that came in, with the status as the reason."""
+    """C1: a status other than OK gives back the very body that came in, and its slug as the reason."""
     server.answer(status(code, "words of the server"))
     result = run(server.address, lambda client: client.prune_openai(BODY))
     assert result.body is BODY
     assert not result.pruned
-    assert result.reason == f"{code.name}: words of the server"
+    assert result.reason == code.name.lower()
+    assert str(result.error) == f"{code.name}: words of the server"
     assert isinstance(result.error, CallError)
     assert result.error.code is code
     assert result.stats is result.measured is result.turn_frame is None
@@ -91,12 +91,12 @@ def test_hostile_edits_are_refused_whole(edits: list[Edit], server: ScriptedServ
 
 @pytest.mark.parametrize("garbage", [b"\xff\xff\xff\xff", b"\x1a\x7f"], ids=["noise", "truncated"])
 def test_an_undecodable_reply_fails_open(garbage: bytes, server: ScriptedServer, run: Run) -> None:
-    """A reply that is no PruneResponse gives back the caller's body."""
+    """C1: a reply that is no PruneResponse gives back the caller's body."""
     server.answer(reply(garbage))
     result = run(server.address, lambda client: client.prune_openai(BODY))
     assert result.body is BODY
-    assert isinstance(result.error, PinchError)
-    with pytest.raises(PinchError):
+    assert result.reason == "invalid_reply"
+    with pytest.raises(ReplyError):
         run(server.address, lambda client: client.prune_openai(BODY), strict=True)
 
 
