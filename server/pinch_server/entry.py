@@ -18,6 +18,7 @@ SERVER_MODULES = (
     "click",
     "google.rpc",
     "grpc_health",
+    "grpc_reflection",
     "grpc_status",
     "imagesize",
     "msgspec",

@@ -110,6 +110,7 @@ class Serving:
                 max_message_bytes=settings.server.max_message_bytes,
                 also=listen[1:],
                 shares_ports=shares_ports,
+                is_described=settings.server.reflection,
                 outermost=(AskedFaults(),) if self._testing else (),
             )
         except OSError as error:

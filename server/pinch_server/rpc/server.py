@@ -17,6 +17,7 @@ from pinch_server.rpc.admin_service import AdminService
 from pinch_server.rpc.chain import Chain, Interceptor
 from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.prune_service import PruneService
+from pinch_server.rpc.reflection import add_reflection
 
 _CANCEL_SECONDS: Final = 5.0
 """How long calls that were cut short may take to notice it (seconds)."""
@@ -114,6 +115,7 @@ def start_server(
     *,
     threads: int,
     max_message_bytes: int,
+    is_described: bool = False,
     outermost: Sequence[grpc.ServerInterceptor] = (),  # type: ignore[type-arg] # generic in the stubs alone
     also: Sequence[str] = (),
     shares_ports: bool = False,
@@ -127,6 +129,7 @@ def start_server(
         clock: Tells when a call began.
         threads: Calls handled at once.
         max_message_bytes: Largest message received (bytes).
+        is_described: Whether tools may ask which methods there are.
         outermost: What stands around even the interceptors, on raw bytes.
         also: Further addresses.
         shares_ports: Whether other processes of this service listen on the same ports.
@@ -153,6 +156,8 @@ def start_server(
     admin_pb2_grpc.add_AdminServiceServicer_to_server(services.admin, server)
     readiness = health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(readiness, server)
+    if is_described:
+        add_reflection((*SERVICE_NAMES, health.SERVICE_NAME), server)
     try:
         port = _bind(server, wanted)
         for address in also:

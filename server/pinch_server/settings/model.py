@@ -56,6 +56,9 @@ class ServerSettings(BaseModel, frozen=True, extra="forbid"):
         default=64 * _MIB, description="Largest message received (bytes)."
     )
     insecure: bool = Field(default=False, description="Whether plain text may be served beyond this machine.")
+    reflection: bool = Field(
+        default=True, description="Whether the service describes its methods to tools such as grpcurl."
+    )
     drain_seconds: Annotated[float, Within(Bound(0, 3600))] = Field(
         default=10.0, description="Time that calls in flight have to finish when the server stops (seconds)."
     )
