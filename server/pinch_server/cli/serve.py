@@ -91,10 +91,10 @@ def serve_command(
     then in the journal and reach the database after the next start.
 
     With --testing, it is a server for the tests of a client: it listens on free ports of this machine unless
-    told otherwise, prints the line of --ready-json, keeps decisions in a directory that goes away with it, runs
-    in one process, stands still at 2026-01-01, counts ids from 1, ranks by the embedded model alone, and has
-    the faults that metadata named pinch-test-... ask for (clients/README.md lists them). It refuses a database
-    or a state directory.
+    told otherwise, prints the line of --ready-json, keeps decisions in a directory that goes away with it,
+    runs in one process, stands still at 2026-01-01, counts ids from 1, ranks by the embedded model alone, and
+    has the faults that metadata named pinch-test-... ask for (clients/README.md lists them). It refuses a
+    database or a state directory.
     """
     options = {
         "--listen": ("PINCH_SERVER__LISTEN", listen or (FREE if testing else None)),
