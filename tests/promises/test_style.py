@@ -41,7 +41,8 @@ def committed() -> tuple[Path, ...]:
 
 
 def is_written_by_hand(path: Path) -> bool:
-    return path.suffix in SOURCE and "_pb2" not in path.name and "v1" not in path.relative_to(ROOT).parts
+    generated = "_pb2" in path.name or path.name.endswith(".pb.go") or "v1" in path.relative_to(ROOT).parts
+    return path.suffix in SOURCE and not generated
 
 
 @cache

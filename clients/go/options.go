@@ -1,0 +1,118 @@
+package pinch
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pinch-grpc/pinch/clients/go/pinchv1"
+)
+
+const (
+	// DefaultTimeout is the time for a whole call, its retry included (C2).
+	DefaultTimeout = 2 * time.Second
+	// MessageLimit is the largest request and the largest reply, in bytes (C4).
+	MessageLimit = 64 << 20
+)
+
+// Option is a setting of a [Client]. Every [CallOption] is one too, and then holds for every call.
+type Option interface{ applyToClient(*settings) }
+
+// CallOption is a setting of one call.
+type CallOption interface {
+	Option
+	applyToCall(*callSettings)
+}
+
+type settings struct {
+	strict bool
+	token  *string
+	tls    *tls.Config
+	call   callSettings
+}
+
+type callSettings struct {
+	timeout time.Duration
+	limits  *pinchv1.Limits
+	context *pinchv1.RequestContext
+	dryRun  bool
+}
+
+type clientOption func(*settings)
+
+func (o clientOption) applyToClient(s *settings) { o(s) }
+
+type callOption func(*callSettings)
+
+func (o callOption) applyToClient(s *settings)   { o(&s.call) }
+func (o callOption) applyToCall(s *callSettings) { o(s) }
+
+// WithStrict makes calls return the failure as an error where they else return only the conversation as it came.
+func WithStrict() Option {
+	return clientOption(func(s *settings) { s.strict = true })
+}
+
+// WithToken sends a bearer token with every call. Use it with TLS, a unix socket or loopback only: it is sent in
+// plain text otherwise.
+func WithToken(token string) Option {
+	return clientOption(func(s *settings) { s.token = &token })
+}
+
+// WithTLS speaks TLS; nil means the system's trusted roots. For mutual TLS set Certificates, for a private
+// authority RootCAs, for an address that is not in the certificate ServerName.
+func WithTLS(config *tls.Config) Option {
+	return clientOption(func(s *settings) {
+		if config == nil {
+			config = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		s.tls = config.Clone()
+	})
+}
+
+// WithTimeout is the time for a whole call, its retry included; [DefaultTimeout] without it. A context that ends
+// sooner ends the call sooner. In one call, zero or less means that no time is left.
+func WithTimeout(timeout time.Duration) CallOption {
+	return callOption(func(s *callSettings) { s.timeout = timeout })
+}
+
+// WithLimits sets limits; fields that are nil take the server's settings. They are read during calls, so do not
+// change them meanwhile.
+func WithLimits(limits *pinchv1.Limits) CallOption {
+	return callOption(func(s *callSettings) { s.limits = limits })
+}
+
+// WithRequestContext tells who calls, for which model, at what price. It is read during calls, so do not change
+// it meanwhile.
+func WithRequestContext(context *pinchv1.RequestContext) CallOption {
+	return callOption(func(s *callSettings) { s.context = context })
+}
+
+// WithDryRun plans and counts, but changes nothing.
+func WithDryRun() CallOption {
+	return callOption(func(s *callSettings) { s.dryRun = true })
+}
+
+// settingsOf checks a client's options. No error quotes the token.
+func settingsOf(options []Option) (settings, error) {
+	made := settings{call: callSettings{timeout: DefaultTimeout}}
+	for _, option := range options {
+		option.applyToClient(&made)
+	}
+	if made.call.timeout <= 0 {
+		return settings{}, fmt.Errorf("pinch: the timeout must be above 0, not %s", made.call.timeout)
+	}
+	if made.token != nil && !isPrintable(*made.token) {
+		return settings{}, errors.New("pinch: the token must be printable ASCII and not empty")
+	}
+	return made, nil
+}
+
+func isPrintable(text string) bool {
+	for _, letter := range []byte(text) {
+		if letter < ' ' || letter > '~' {
+			return false
+		}
+	}
+	return text != ""
+}
