@@ -3,6 +3,7 @@ package pinch_test
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/pinch-grpc/pinch/clients/go/internal/pinchtest"
 	"github.com/pinch-grpc/pinch/clients/go/pinchv1"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -206,6 +208,18 @@ func TestC9OutcomeIsReported(t *testing.T) {
 	call := server.Calls()[0]
 	if !proto.Equal(call.Report, report) || call.TimeLeft <= 0 || call.TimeLeft > patient {
 		t.Errorf("%+v", call)
+	}
+}
+
+// Further metadata travels with every call, beside that of the context.
+func TestC10FurtherMetadataTravels(t *testing.T) {
+	server := pinchtest.Script(t, pinchtest.Unchanged)
+	client := connect(t, server.Address, pinch.WithMetadata("x-team", "a"), pinch.WithMetadata("x-team", "b"))
+	ctx := metadata.AppendToOutgoingContext(context.Background(), "x-request", "r")
+	_, _ = client.PruneOpenAI(ctx, []byte(sent))
+	got := server.Calls()[0].Metadata
+	if !slices.Equal(got.Get("x-team"), []string{"a", "b"}) || !slices.Equal(got.Get("x-request"), []string{"r"}) {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package pinch
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/pinch-grpc/pinch/clients/go/pinchv1"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // Client shortens conversations through a Pinch service, and never stands in the way when it cannot.
@@ -21,14 +23,15 @@ import (
 type Client struct {
 	settings   settings
 	metadata   []string
+	target     string
 	connection *grpc.ClientConn
 	service    pinchv1.PruneServiceClient
 }
 
 // New makes a client. It does not connect yet, so its error is about the arguments alone.
 //
-// The address is host:port, unix:/path or any other gRPC target; several of the first two, separated by commas,
-// are used in turn, and so are the records of one DNS name.
+// The address is host:port, unix:/path, any other gRPC target, or several of the form IP:port, separated by
+// commas, which are used in turn; so are the records of one DNS name.
 func New(address string, options ...Option) (*Client, error) {
 	made, err := settingsOf(options)
 	if err != nil {
@@ -46,20 +49,30 @@ func New(address string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent := []string{"pinch-client", "go/" + version}
+	sent := append([]string{"pinch-client", "go/" + version}, made.metadata...)
 	if made.token != nil {
 		sent = append(sent, "authorization", "Bearer "+*made.token)
 	}
 	return &Client{
 		settings:   made,
 		metadata:   sent,
+		target:     address,
 		connection: connection,
 		service:    pinchv1.NewPruneServiceClient(connection),
 	}, nil
 }
 
-// Close closes the connections. Calls in flight fail open, and so does every later one.
-func (c *Client) Close() error { return c.connection.Close() }
+// Close closes the connections. Calls in flight fail open, and so does every later one. Closing again does
+// nothing.
+func (c *Client) Close() error {
+	if err := c.connection.Close(); status.Code(err) != codes.Canceled { // so gRPC says that it is closed
+		return err
+	}
+	return nil
+}
+
+// Format prints the client's address alone, whatever the verb: neither token nor keys are for a log.
+func (c *Client) Format(state fmt.State, _ rune) { fmt.Fprintf(state, "pinch.Client(%s)", c.target) }
 
 func dialOptions(made settings) []grpc.DialOption {
 	transport := insecure.NewCredentials()
@@ -90,7 +103,7 @@ func dialOptions(made settings) []grpc.DialOption {
 
 // call makes one call and, after UNAVAILABLE, a second one inside the same deadline (C2, C3). By any other
 // status the server says that trying again is of no use.
-func call[Request, Reply any](
+func call[Request proto.Message, Reply any](
 	ctx context.Context,
 	c *Client,
 	timeout time.Duration,
@@ -103,8 +116,14 @@ func call[Request, Reply any](
 	if status.Code(err) == codes.Unavailable && ctx.Err() == nil {
 		reply, err = method(ctx, request)
 	}
-	if err != nil {
-		return reply, callError(err)
+	if err == nil {
+		return reply, nil
 	}
-	return reply, nil
+	if status.Code(err) == codes.Internal {
+		// So gRPC also calls what it could not encode, such as a text that is not UTF-8.
+		if _, unsendable := proto.Marshal(request); unsendable != nil {
+			return reply, &RequestError{problem: oneLine(unsendable.Error())}
+		}
+	}
+	return reply, callError(err)
 }

@@ -3,6 +3,7 @@ package pinch_test
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,15 +22,23 @@ func TestUnusableSettingsAreRefused(t *testing.T) {
 		option  pinch.Option
 		named   string
 	}{
-		"no address":          {"", pinch.WithStrict(), "address"},
-		"a blank address":     {"127.0.0.1:1, ", pinch.WithStrict(), "address"},
-		"no port":             {"127.0.0.1:1,127.0.0.1", pinch.WithStrict(), "address"},
-		"a scheme in a list":  {"127.0.0.1:1,dns:///pinch:1", pinch.WithStrict(), "address"},
-		"no time":             {"127.0.0.1:1", pinch.WithTimeout(0), "timeout"},
-		"less than no time":   {"127.0.0.1:1", pinch.WithTimeout(-1), "timeout"},
-		"an empty token":      {"127.0.0.1:1", pinch.WithToken(""), "token"},
-		"a token of lines":    {"127.0.0.1:1", pinch.WithToken("s3cret\n"), "token"},
-		"a token of non-text": {"127.0.0.1:1", pinch.WithToken("s3crét"), "token"},
+		"no address":           {"", pinch.WithStrict(), "address"},
+		"a blank address":      {"127.0.0.1:1, ", pinch.WithStrict(), "address"},
+		"no port":              {"127.0.0.1:1,127.0.0.1", pinch.WithStrict(), "address"},
+		"a name in a list":     {"127.0.0.1:1,localhost:1", pinch.WithStrict(), "address"},
+		"a socket in a list":   {"127.0.0.1:1,unix:/s", pinch.WithStrict(), "address"},
+		"both families":        {"127.0.0.1:1,[::1]:1", pinch.WithStrict(), "address"},
+		"our own metadata":     {"127.0.0.1:1", pinch.WithMetadata("pinch-client", "x"), "metadata"},
+		"a second token":       {"127.0.0.1:1", pinch.WithMetadata("authorization", "s3cret"), "metadata"},
+		"gRPC's own metadata":  {"127.0.0.1:1", pinch.WithMetadata("grpc-timeout", "1S"), "metadata"},
+		"metadata in capitals": {"127.0.0.1:1", pinch.WithMetadata("X-Team", "x"), "metadata"},
+		"metadata of lines":    {"127.0.0.1:1", pinch.WithMetadata("x-team", "s3cret\n"), "metadata"},
+		"a scheme in a list":   {"127.0.0.1:1,dns:///pinch:1", pinch.WithStrict(), "address"},
+		"no time":              {"127.0.0.1:1", pinch.WithTimeout(0), "timeout"},
+		"less than no time":    {"127.0.0.1:1", pinch.WithTimeout(-1), "timeout"},
+		"an empty token":       {"127.0.0.1:1", pinch.WithToken(""), "token"},
+		"a token of lines":     {"127.0.0.1:1", pinch.WithToken("s3cret\n"), "token"},
+		"a token of non-text":  {"127.0.0.1:1", pinch.WithToken("s3crét"), "token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, err := pinch.New(made.address, made.option)
@@ -84,13 +93,30 @@ func TestC5ConnectionComesBack(t *testing.T) {
 	}
 }
 
-// A unix socket is an address like any other, also in a list.
+// A unix socket is an address like any other.
 func TestC7UnixSocket(t *testing.T) {
-	one := pinchtest.ScriptOn(t, "unix", filepath.Join(t.TempDir(), "s"), nil, pinchtest.Trim(before, after))
-	two := pinchtest.Script(t, pinchtest.Trim(before, after))
-	for _, addresses := range []string{one.Address, one.Address + "," + two.Address} {
-		if result, _ := prune(t, connect(t, addresses)); !result.Pruned {
-			t.Errorf("%s: %v", addresses, result.Err)
+	server := pinchtest.ScriptOn(t, "unix", filepath.Join(t.TempDir(), "s"), nil, pinchtest.Trim(before, after))
+	if result, _ := prune(t, connect(t, server.Address)); !result.Pruned {
+		t.Error(result.Err)
+	}
+}
+
+// Closing twice is harmless.
+func TestC5ClosingTwice(t *testing.T) {
+	client := connect(t, "127.0.0.1:1")
+	for range 2 {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// However a client is printed, neither token nor key is.
+func TestC7SecretsAreNotPrinted(t *testing.T) {
+	client := connect(t, "127.0.0.1:1", pinch.WithToken("s3cret"), pinch.WithTLS(nil))
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
+		if printed := fmt.Sprintf(verb, client); printed != "pinch.Client(127.0.0.1:1)" {
+			t.Errorf("%s: %s", verb, printed)
 		}
 	}
 }

@@ -21,7 +21,7 @@
 //   - C2: every call has a deadline: the context's or the client's (2 s), whichever is sooner.
 //   - C3: UNAVAILABLE, and nothing else, is tried once more, inside the same deadline.
 //   - C4: requests and replies may have up to 64 MiB.
-//   - C5: one connection for each address, kept alive and reused; several addresses are used in turn.
+//   - C5: one channel, kept alive and reused; several addresses are used in turn.
 //   - C6: the server sends edits, not conversations; the client checks every one of them and then splices them in.
 //   - C7: plain text, TLS, mutual TLS, bearer token, unix socket.
 //   - C8: what the caller passes in is never changed.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -184,6 +185,20 @@ func TestC6HostileTypedEditsAreRefused(t *testing.T) {
 			}
 			expectReplyError(t, result.Err)
 		})
+	}
+}
+
+// A text that is no UTF-8 cannot be put into a request, so it comes back and is not sent.
+func TestC1UnsendableMessagesFailOpen(t *testing.T) {
+	server := pinchtest.Script(t, pinchtest.Unchanged)
+	messages := []*pinchv1.ChatMessage{text("user", "s3cr\xff")}
+	result, _ := connect(t, server.Address).Prune(context.Background(), messages)
+	var unsendable *pinch.RequestError
+	if !errors.As(result.Err, &unsendable) || result.Reason != "invalid_request" || &result.Body[0] != &messages[0] {
+		t.Fatalf("%+v", result)
+	}
+	if strings.Contains(result.Err.Error(), "s3cr") || len(server.Calls()) != 0 {
+		t.Errorf("%v, %d calls", result.Err, len(server.Calls()))
 	}
 }
 

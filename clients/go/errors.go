@@ -1,6 +1,7 @@
 package pinch
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -37,10 +38,10 @@ type ReplyError struct{ problem string }
 // Error is what does not fit, in one line that never quotes the conversation.
 func (e *ReplyError) Error() string { return e.problem }
 
-// RequestError says that there was nothing to send.
+// RequestError says that there was nothing to send, or that it could not be put into a request.
 type RequestError struct{ problem string }
 
-// Error is what was missing, in one line.
+// Error is what is wrong, in one line that never quotes the conversation.
 func (e *RequestError) Error() string { return e.problem }
 
 func replyErrorf(format string, arguments ...any) error {
@@ -50,6 +51,19 @@ func replyErrorf(format string, arguments ...any) error {
 func callError(cause error) error {
 	said := status.Convert(cause)
 	return &CallError{Code: said.Code(), Details: oneLine(said.Message()), cause: cause}
+}
+
+// slug is a failure as a metric's label has it: the status in lower case, or what did not fit.
+func slug(failure error) string {
+	var failed *CallError
+	if errors.As(failure, &failed) {
+		return strings.ToLower(codeName(failed.Code))
+	}
+	var refused *ReplyError
+	if errors.As(failure, &refused) {
+		return "invalid_reply"
+	}
+	return "invalid_request"
 }
 
 // oneLine makes the words of a server fit for a log: one line of at most 300 characters.

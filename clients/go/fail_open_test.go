@@ -34,12 +34,12 @@ func TestC1AnyStatusFailsOpen(t *testing.T) {
 			err := failsOpen(t, connect(t, server.Address))
 			expectCode(t, err, code)
 			if want := name + ": words of the server"; err.Error() != want {
-				t.Errorf("the reason is %q, not %q", err, want)
+				t.Errorf("the failure is %q, not %q", err, want)
 			}
 			result, err := prune(t, connect(t, server.Address, pinch.WithStrict()))
 			expectCode(t, err, code)
-			if !errors.Is(result.Err, err) {
-				t.Errorf("strict: the result has %v", result.Err)
+			if !errors.Is(result.Err, err) || result.Reason != strings.ToLower(name) {
+				t.Errorf("strict: the result has %v, %q", result.Err, result.Reason)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pinch-grpc/pinch/clients/go/pinchv1"
@@ -30,6 +31,8 @@ type settings struct {
 	token  *string
 	tls    *tls.Config
 	call   callSettings
+	// metadata is names and values in turn.
+	metadata []string
 }
 
 type callSettings struct {
@@ -70,6 +73,12 @@ func WithTLS(config *tls.Config) Option {
 	})
 }
 
+// WithMetadata sends a name and a value with every call, beside those of the context. Names are lower case; the
+// client's own (pinch-client, authorization and grpc-...) are refused.
+func WithMetadata(name, value string) Option {
+	return clientOption(func(s *settings) { s.metadata = append(s.metadata, name, value) })
+}
+
 // WithTimeout is the time for a whole call, its retry included; [DefaultTimeout] without it. A context that ends
 // sooner ends the call sooner. In one call, zero or less means that no time is left.
 func WithTimeout(timeout time.Duration) CallOption {
@@ -105,7 +114,18 @@ func settingsOf(options []Option) (settings, error) {
 	if made.token != nil && !isPrintable(*made.token) {
 		return settings{}, errors.New("pinch: the token must be printable ASCII and not empty")
 	}
+	for place := 0; place < len(made.metadata); place += 2 {
+		if name := made.metadata[place]; !isFree(name) || !isPrintable(made.metadata[place+1]) {
+			return settings{}, fmt.Errorf("pinch: the metadata %q cannot be sent", name)
+		}
+	}
 	return made, nil
+}
+
+// isFree tells whether a caller may send metadata of this name.
+func isFree(name string) bool {
+	taken := name == "" || name == "pinch-client" || name == "authorization" || strings.HasPrefix(name, "grpc-")
+	return !taken && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
 
 func isPrintable(text string) bool {

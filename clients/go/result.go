@@ -8,11 +8,12 @@ type Result[Conversation any] struct {
 	Body Conversation
 	// Pruned tells whether Body differs from what came in.
 	Pruned bool
-	// Reason says why nothing changed: the server's slug (such as within_budget) or the failure in one line.
-	// Empty when something changed.
+	// Reason says why nothing changed, as a slug that is made for metric labels: the server's own, such as
+	// within_budget; the status of a call that failed, such as deadline_exceeded; invalid_reply or
+	// invalid_request. Empty when something changed.
 	Reason string
-	// Err is the failure that made the client give back the conversation as it came: a [*CallError] or a
-	// [*ReplyError]. Nil when the server answered, changed or not.
+	// Err is the failure that made the client give back the conversation as it came: a [*CallError], a
+	// [*ReplyError] or a [*RequestError]. Nil when the server answered, changed or not.
 	Err error
 	// Reply is the server's account: statistics, measured size, decision id, turn frame, edits and more. Nil
 	// after a failure; its getters may be called all the same and then give zero values.
@@ -21,7 +22,7 @@ type Result[Conversation any] struct {
 
 // unpruned is the fail-open result: the caller's own conversation, with the reason (C1).
 func unpruned[Conversation any](original Conversation, failure error) Result[Conversation] {
-	return Result[Conversation]{Body: original, Reason: failure.Error(), Err: failure}
+	return Result[Conversation]{Body: original, Reason: slug(failure), Err: failure}
 }
 
 // finish reads a reply; its edits are applied by apply, which does not change the original.

@@ -3,7 +3,7 @@ package pinch
 import (
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"strings"
 
 	"google.golang.org/grpc/resolver"
@@ -27,26 +27,21 @@ func targetOf(addresses string) (string, resolver.Builder, error) {
 		return listed[0], nil, nil
 	}
 	var state resolver.State
+	var families [2]bool
 	for _, address := range listed {
-		name, err := serverName(address)
+		literal, err := netip.ParseAddrPort(address)
 		if err != nil {
-			return "", nil, err
+			return "", nil, fmt.Errorf("pinch: each of several addresses must be IP:port, not %q", address)
 		}
-		endpoint := resolver.Endpoint{Addresses: []resolver.Address{{Addr: address, ServerName: name}}}
+		families[literal.Addr().BitLen()/128] = true
+		// Its certificate is for this address, unless the TLS settings name another.
+		endpoint := resolver.Endpoint{Addresses: []resolver.Address{{Addr: address, ServerName: address}}}
 		state.Endpoints = append(state.Endpoints, endpoint)
+	}
+	if families[0] && families[1] {
+		return "", nil, fmt.Errorf("pinch: several addresses must all be IPv4 or all IPv6, not %s", addresses)
 	}
 	builder := manual.NewBuilderWithScheme(several)
 	builder.InitialState(state)
 	return several + ":///", builder, nil
-}
-
-// serverName is what the certificate of one address among several must be for, unless the TLS settings name it.
-func serverName(address string) (string, error) {
-	if strings.HasPrefix(address, "unix:") {
-		return "localhost", nil
-	}
-	if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" || strings.Contains(port, "/") {
-		return "", fmt.Errorf("pinch: each of several addresses must be host:port or unix:/path, not %q", address)
-	}
-	return address, nil
 }

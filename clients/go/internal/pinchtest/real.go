@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,9 +46,8 @@ func Main(m *testing.M) int {
 // Real is the address of a real server that all tests of a package share.
 func Real(t testing.TB) string {
 	t.Helper()
-	python := interpreter(t)
-	root := Root(t)
-	shared.once.Do(func() { shared.server, shared.err = start(python, root) })
+	words := command(t)
+	shared.once.Do(func() { shared.server, shared.err = start(words) })
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
@@ -58,42 +57,35 @@ func Real(t testing.TB) string {
 // Start starts a real server of a test's own, with further options for `serve`.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
-	server, err := start(interpreter(t), Root(t), options...)
+	server, err := start(command(t), options...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return server
 }
 
-// interpreter is the Python that has what the server needs: PINCH_PYTHON, the project's own, or the one on PATH.
-func interpreter(t testing.TB) string {
+// command is what starts a server: PINCH_TEST_COMMAND split at blanks, or `pinch serve --testing`.
+func command(t testing.TB) []string {
 	t.Helper()
-	root := Root(t)
-	for _, python := range []string{
-		os.Getenv("PINCH_PYTHON"), filepath.Join(root, ".venv", "bin", "python"), "python3",
-	} {
-		if python == "" {
-			continue
-		}
-		command := exec.Command(python, "-c", "import pinch_server.cli")
-		command.Env = environment(root)
-		if command.Run() == nil {
-			return python
-		}
+	words := strings.Fields(os.Getenv("PINCH_TEST_COMMAND"))
+	if len(words) == 0 {
+		words = []string{"pinch", "serve", "--testing"}
 	}
-	missing(t, "no Python that can run pinch_server; PINCH_PYTHON may name one")
-	return ""
+	if _, err := exec.LookPath(words[0]); err != nil {
+		missing(t, words[0]+" is not installed; PINCH_TEST_COMMAND may say how to start a server")
+	}
+	return words
 }
 
-func start(python, root string, options ...string) (*Server, error) {
-	command := exec.Command(python, append([]string{"-m", "pinch_server", "serve", "--testing"}, options...)...)
-	command.Env = environment(root)
-	command.Stderr = os.Stderr
-	output, err := command.StdoutPipe()
+func start(words []string, options ...string) (*Server, error) {
+	process := exec.Command(words[0], append(words[1:], options...)...)
+	process.Env = environment()
+	process.Stderr = os.Stderr
+	output, err := process.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := command.Start(); err != nil {
+	if err := process.Start(); err != nil {
 		return nil, err
 	}
 	var ready struct {
@@ -104,19 +96,12 @@ func start(python, root string, options ...string) (*Server, error) {
 		err = json.Unmarshal(line, &ready)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the server's first line was %q: %w", line, err), command.Process.Kill())
+		return nil, errors.Join(fmt.Errorf("the server's first line was %q: %w", line, err), process.Process.Kill())
 	}
-	return &Server{Address: ready.GRPC, process: command}, nil
+	return &Server{Address: ready.GRPC, process: process}, nil
 }
 
 // environment is this process's without settings of Pinch: the shipped defaults are what is tested.
-func environment(root string) []string {
-	var kept []string
-	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "PINCH_") && !strings.HasPrefix(variable, "PYTHONPATH=") {
-			kept = append(kept, variable)
-		}
-	}
-	paths := []string{filepath.Join(root, "server"), filepath.Join(root, "clients", "python"), root}
-	return append(kept, "PYTHONPATH="+strings.Join(paths, string(os.PathListSeparator)))
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "PINCH_") })
 }

@@ -21,13 +21,6 @@ type Vector struct {
 	Expect Expectation
 }
 
-// Expectation is what a client can see of what must come out; nil means that the vector does not say.
-type Expectation struct {
-	Pruned    *bool   `json:"pruned"`
-	BudgetMet *bool   `json:"budget_met"`
-	Output    *string `json:"output"`
-}
-
 var formats = map[string]pinchv1.Format{
 	"openai-chat":      pinchv1.Format_FORMAT_OPENAI_CHAT,
 	"anthropic":        pinchv1.Format_FORMAT_ANTHROPIC_MESSAGES,
