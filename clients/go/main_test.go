@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log"
 	"os"
 	"testing"
 	"time"
 
 	pinch "github.com/pinch-grpc/pinch/clients/go"
 	"github.com/pinch-grpc/pinch/clients/go/internal/pinchtest"
+	"github.com/pinch-grpc/pinch/clients/go/pinchv1"
 	"google.golang.org/grpc/codes"
 )
 
@@ -23,7 +25,26 @@ const (
 	patient = time.Minute
 )
 
-func TestMain(m *testing.M) { os.Exit(pinchtest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(withExamples(m)) }
+
+// withExamples runs all tests while the service that the examples call is there.
+func withExamples(m *testing.M) int {
+	trim := pinchtest.Trim(`"a long old result"`, `"[result omitted]"`)
+	step := func(ctx context.Context, request *pinchv1.PruneRequest) (*pinchv1.PruneResponse, error) {
+		if request.GetChat() != nil {
+			return pinchtest.Unchanged(ctx, request)
+		}
+		return trim(ctx, request)
+	}
+	service, err := pinchtest.Listen("tcp", "127.0.0.1:0", nil, step)
+	if err != nil {
+		log.Print(err)
+		return 1
+	}
+	defer service.Stop()
+	address = service.Address
+	return pinchtest.Main(m)
+}
 
 // connect makes a client that is patient unless told otherwise, and closed with the test.
 func connect(t testing.TB, address string, options ...pinch.Option) *pinch.Client {

@@ -67,7 +67,7 @@ func WithToken(token string) Option {
 func WithTLS(config *tls.Config) Option {
 	return clientOption(func(s *settings) {
 		if config == nil {
-			config = &tls.Config{MinVersion: tls.VersionTLS12}
+			config = &tls.Config{}
 		}
 		s.tls = config.Clone()
 	})

@@ -2,6 +2,7 @@ package pinchtest
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,7 +81,8 @@ func command(t testing.TB) []string {
 func start(words []string, options ...string) (*Server, error) {
 	process := exec.Command(words[0], append(words[1:], options...)...)
 	process.Env = environment()
-	process.Stderr = os.Stderr
+	said := &bytes.Buffer{}
+	process.Stderr = said
 	output, err := process.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -96,7 +98,9 @@ func start(words []string, options ...string) (*Server, error) {
 		err = json.Unmarshal(line, &ready)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the server's first line was %q: %w", line, err), process.Process.Kill())
+		_ = process.Process.Kill()
+		_ = process.Wait()
+		return nil, fmt.Errorf("the server's first line was %q: %w\n%s", line, err, said)
 	}
 	return &Server{Address: ready.GRPC, process: process}, nil
 }

@@ -52,9 +52,19 @@ func Script(t testing.TB, steps ...Step) *Scripted {
 // ScriptOn starts a scripted server on some address, with further options.
 func ScriptOn(t testing.TB, network, address string, options []grpc.ServerOption, steps ...Step) *Scripted {
 	t.Helper()
-	listener, err := net.Listen(network, address)
+	scripted, err := Listen(network, address, options, steps...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(scripted.Stop)
+	return scripted
+}
+
+// Listen starts a scripted server that is stopped by hand.
+func Listen(network, address string, options []grpc.ServerOption, steps ...Step) (*Scripted, error) {
+	listener, err := net.Listen(network, address)
+	if err != nil {
+		return nil, err
 	}
 	scripted := &Scripted{Address: listener.Addr().String(), steps: steps}
 	if network == "unix" {
@@ -63,18 +73,12 @@ func ScriptOn(t testing.TB, network, address string, options []grpc.ServerOption
 	const limit = 256 << 20
 	scripted.server = grpc.NewServer(append(options, grpc.MaxRecvMsgSize(limit), grpc.MaxSendMsgSize(limit))...)
 	pinchv1.RegisterPruneServiceServer(scripted.server, scripted)
-	served := make(chan error, 1)
-	go func() { served <- scripted.server.Serve(listener) }()
-	t.Cleanup(func() {
-		scripted.server.Stop()
-		if err := <-served; err != nil {
-			t.Errorf("the scripted server: %v", err)
-		}
-	})
-	return scripted
+	// When it cannot serve, calls say so.
+	go func() { _ = scripted.server.Serve(listener) }()
+	return scripted, nil
 }
 
-// Stop ends the server before its test does.
+// Stop ends the server and all calls.
 func (s *Scripted) Stop() { s.server.Stop() }
 
 // Calls are the calls so far, in order.

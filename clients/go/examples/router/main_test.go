@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	pinch "github.com/pinch-grpc/pinch/clients/go"
+	"github.com/pinch-grpc/pinch/clients/go/internal/pinchtest"
+	"github.com/pinch-grpc/pinch/clients/go/pinchv1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+func TestMain(m *testing.M) { os.Exit(pinchtest.Main(m)) }
+
+// upstream is a stub of the models: it keeps the last body and answers with a status.
+type upstream struct {
+	status int
+	body   []byte
+	path   string
+}
+
+func (u *upstream) ServeHTTP(response http.ResponseWriter, request *http.Request) {
+	u.path = request.URL.Path
+	u.body, _ = io.ReadAll(request.Body)
+	response.WriteHeader(u.status)
+	_, _ = response.Write([]byte(`{"choices":[]}`))
+}
+
+// ask sends a body through a router to a stub.
+func ask(t *testing.T, address string, to *upstream, body string) *http.Response {
+	t.Helper()
+	client, err := pinch.New(address, pinch.WithTimeout(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	models := httptest.NewServer(to)
+	defer models.Close()
+	target, err := url.Parse(models.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(&router{pinch: client, upstream: target})
+	defer front.Close()
+	request, err := http.NewRequest(http.MethodPost, front.URL+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-Request-Id", t.Name())
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return answer
+}
+
+// conversation is one whose old results have so many lines.
+func conversation(lines int) string {
+	result, err := json.Marshal(strings.Repeat("one line of a log\n", lines))
+	if err != nil {
+		panic(err)
+	}
+	turn := `{"role":"user","content":"read"},{"role":"assistant","content":null,"tool_calls":[{"id":"%d",` +
+		`"type":"function","function":{"name":"read","arguments":"{}"}}]},` +
+		`{"role":"tool","tool_call_id":"%d","content":%s}`
+	var said []string
+	for number := range 6 {
+		said = append(said, fmt.Sprintf(turn, number, number, result))
+	}
+	return `{"n":1.0,"model":"auto","messages":[` + strings.Join(said, ",") + `,{"role":"user","content":"next"}]}`
+}
+
+// outcome waits until the outcome of this test's decision is stored, and gives the decision.
+func outcome(t *testing.T, address string) *pinchv1.Decision {
+	t.Helper()
+	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	wanted := &pinchv1.ListDecisionsRequest{Filter: &pinchv1.DecisionFilter{RequestId: t.Name()}}
+	insight := pinchv1.NewInsightServiceClient(connection)
+	for {
+		page, err := insight.ListDecisions(ctx, wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := page.GetDecisions(); len(found) == 1 && found[0].GetOutcome() != pinchv1.Outcome_OUTCOME_PENDING {
+			return found[0]
+		}
+	}
+}
+
+// A conversation that only the large model could hold goes to the small one, and the outcome is on record.
+func TestRouterPrunesPicksAndForwards(t *testing.T) {
+	address := pinchtest.Real(t)
+	to, body := &upstream{status: http.StatusOK}, conversation(6_000)
+	if answer := ask(t, address, to, body); answer.StatusCode != http.StatusOK {
+		t.Fatalf("status %d", answer.StatusCode)
+	}
+	if to.path != "/v1/chat/completions" || len(to.body) >= len(body) || !json.Valid(to.body) {
+		t.Errorf("%s got %d bytes of %d", to.path, len(to.body), len(body))
+	}
+	if start := `{"n":1.0,"model":"small","messages":[`; !strings.HasPrefix(string(to.body), start) {
+		t.Errorf("the body begins with %.60s", to.body)
+	}
+	stored := outcome(t, address)
+	if stored.GetOutcome() != pinchv1.Outcome_OUTCOME_DISPATCHED || stored.GetSelectedModel() != "small" {
+		t.Errorf("%v", stored)
+	}
+}
+
+// A short conversation goes to the small model as it is; an upstream that fails is on record as failed.
+func TestRouterReportsAFailure(t *testing.T) {
+	address := pinchtest.Real(t)
+	to := &upstream{status: http.StatusBadGateway}
+	answer := ask(t, address, to, `{"messages":[{"role":"user","content":"hi"}],"model": "auto" }`)
+	if answer.StatusCode != http.StatusBadGateway {
+		t.Errorf("status %d", answer.StatusCode)
+	}
+	if want := `{"messages":[{"role":"user","content":"hi"}],"model": "small" }`; string(to.body) != want {
+		t.Errorf("%s", to.body)
+	}
+	if stored := outcome(t, address); stored.GetOutcome() != pinchv1.Outcome_OUTCOME_FAILED {
+		t.Errorf("%v", stored)
+	}
+}
+
+// Without a Pinch service the conversation goes to the largest model as it came.
+func TestRouterWithoutPinch(t *testing.T) {
+	to, body := &upstream{status: http.StatusOK}, conversation(10)
+	if answer := ask(t, "127.0.0.1:1", to, body); answer.StatusCode != http.StatusOK {
+		t.Fatalf("status %d", answer.StatusCode)
+	}
+	if want := strings.Replace(body, "auto", "large", 1); string(to.body) != want {
+		t.Errorf("%s", to.body)
+	}
+}
+
+// What no model can hold is refused, and on record as such; so is what cannot be forwarded.
+func TestRouterRefuses(t *testing.T) {
+	huge := `{"model":"auto","messages":[{"role":"user","content":"` + strings.Repeat("word ", 800_000) + `"}]}`
+	for body, status := range map[string]int{
+		huge:                             http.StatusRequestEntityTooLarge,
+		`{"messages":[]}`:                http.StatusBadRequest,
+		`[]`:                             http.StatusBadRequest,
+		`{"messages":[],"model":`:        http.StatusBadRequest,
+		`{"messages" [],"model":"auto"}`: http.StatusBadRequest,
+	} {
+		to := &upstream{status: http.StatusOK}
+		if answer := ask(t, pinchtest.Real(t), to, body); answer.StatusCode != status || to.body != nil {
+			t.Errorf("%.40s: status %d", body, answer.StatusCode)
+		}
+	}
+}
