@@ -21,6 +21,7 @@ JUDGES := .venv-judges/.stamp
 FUZZ := .venv-fuzz/.stamp
 PEERS := .venv-peers/.stamp
 PRICES := .venv-prices/.stamp
+GO_TOOLS := .go-tools/.stamp
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
 	--generate-hashes --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
@@ -29,7 +30,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet
 export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
 export PYTHONPATH := server:clients/python:.
 
-.PHONY: help demo test lint types suite judges fuzz torture peers prices fmt proto lock wheel clean
+.PHONY: help demo test lint types suite judges fuzz torture peers prices fmt proto lint-go proto-go lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +75,12 @@ fmt: $(DEV) ## format and mend what can be mended
 proto: $(PROTO) ## generate clients/python/pinch/v1 from proto/
 	.venv-proto/bin/python proto/generate.py
 
+lint-go: $(GO_TOOLS) ## gofmt, go vet and staticcheck over clients/go
+	cd clients/go && gofmt -d . | (! grep .) && go vet ./... && ../../.go-tools/staticcheck ./...
+
+proto-go: $(GO_TOOLS) $(DEV) ## generate clients/go/pinchv1 from proto/
+	PATH="$(CURDIR)/.go-tools:$$PATH" .venv/bin/buf generate --template proto/buf.gen.go.yaml
+
 lock: $(LOCK) ## resolve requirements/*.txt anew: versions and hashes
 	$(COMPILE) --extra server --extra postgres --extra dev --output-file requirements/dev.txt pyproject.toml
 	$(COMPILE) --output-file requirements/proto.txt requirements/proto.in
@@ -85,7 +92,7 @@ wheel: $(DEV) ## build dist/*.whl
 	.venv/bin/python -m build --no-isolation --wheel
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-peers .venv-prices dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
+	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-peers .venv-prices .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
 		.import_linter_cache .coverage .coverage.* htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -119,6 +126,10 @@ $(PEERS): requirements/peers.txt
 $(PRICES): bench/prices.py
 	$(PYTHON) -m venv --clear .venv-prices
 	.venv-prices/bin/python $(PIP_INSTALL) '$(GENAI_PRICES)'
+	@touch $@
+
+$(GO_TOOLS): clients/go/tools/go.mod clients/go/tools/go.sum
+	GOBIN="$(CURDIR)/.go-tools" go -C clients/go/tools install tool
 	@touch $@
 
 $(LOCK): Makefile

@@ -1,14 +1,13 @@
-"""The README's Go code compiles with generated code, runs and keeps its word."""
+"""The README's Go code compiles with the client, runs and keeps its word."""
 
-import os
-import shutil
+import json
 from pathlib import Path
 
 import pytest
 
+from tests.clients.go.toolchain import MODULE, needs_go
 from tests.readme.snippets import (
     ADDRESS,
-    ROOT,
     Program,
     forwards_the_original,
     holds_its_promises,
@@ -16,11 +15,6 @@ from tests.readme.snippets import (
     snippet,
 )
 
-MODULE = "github.com/pinch-grpc/pinch"
-PLUGINS = (
-    "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12",
-    "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2",
-)
 AROUND = """package main
 
 import (
@@ -29,9 +23,8 @@ import (
 	"os"
 	"time"
 
+	pinch "github.com/pinch-grpc/pinch/clients/go"
 	"github.com/pinch-grpc/pinch/clients/go/pinchv1"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 )
 
 type send = func([]byte) error
@@ -59,25 +52,15 @@ func main() {
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The README's code as a program that takes its address and its deadline."""
-    if shutil.which("go") is None:
-        pytest.skip("go is not installed")
-    python = os.environ.get("PROTO_PYTHON", "")
-    if not Path(python).is_file():
-        pytest.skip("PROTO_PYTHON names no interpreter with grpcio-tools; `make test` sets it")
+    needs_go()
     folder = tmp_path_factory.mktemp("go")
-    for file in (ROOT / "tests" / "readme" / "go").iterdir():
-        shutil.copy(file, folder)
-    tools = folder / "bin"
-    for plugin in PLUGINS:
-        made(["go", "install", plugin], folder, {"GOBIN": str(tools)})
-    generate = [python, "-m", "grpc_tools.protoc", f"--proto_path={ROOT / 'proto'}"]
-    for name in ("go", "go-grpc"):
-        generate += [f"--plugin=protoc-gen-{name}={tools / f'protoc-gen-{name}'}"]
-        generate += [f"--{name}_out={folder}", f"--{name}_opt=module={MODULE}"]
-    made([*generate, "pinch/v1/prune.proto"], folder)
     code = snippet("go", (f'"{ADDRESS}"', "address"), ("2*time.Second", "patience"))
     (folder / "main.go").write_text(AROUND.replace("SNIPPET", code))
-    made(["go", "build", "-mod=readonly", "-o", "prune", "."], folder)
+    # As if it lay in the client's module, whose locked dependencies it then has.
+    overlay = {"Replace": {str(MODULE / "readme" / "main.go"): str(folder / "main.go")}}
+    (folder / "overlay.json").write_text(json.dumps(overlay))
+    build = ["go", "build", "-overlay", folder / "overlay.json", "-o", folder / "prune", "./readme"]
+    made(build, MODULE, {"GOTOOLCHAIN": "local"})
     return folder / "prune"
 
 
