@@ -202,7 +202,7 @@ func TestC1UnsendableMessagesFailOpen(t *testing.T) {
 	}
 }
 
-// Whatever bytes a hostile server sends, the body is the caller's own or valid JSON again.
+// Whatever a hostile server sends, an edit without the right hash, or with no JSON to put there, is never applied.
 func FuzzC6Edits(f *testing.F) {
 	f.Add(int64(51), int64(17), []byte(after), true)
 	f.Add(int64(-1), int64(math.MaxInt64), []byte(`"`), false)

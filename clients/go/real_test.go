@@ -3,6 +3,7 @@ package pinch_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -117,7 +118,7 @@ func TestC1SlowServerFailsOpen(t *testing.T) {
 
 // One UNAVAILABLE is got over, two are not, and one INTERNAL is not.
 func TestC3RetryAgainstAServer(t *testing.T) {
-	client, address := connect(t, pinchtest.Real(t)), pinchtest.Real(t)
+	client := connect(t, pinchtest.Real(t))
 	for name, fault := range map[string]struct{ status, times, reason string }{
 		"one UNAVAILABLE": {"UNAVAILABLE", "1", "within_budget"},
 		"two UNAVAILABLE": {"UNAVAILABLE", "2", "unavailable"},
@@ -125,7 +126,7 @@ func TestC3RetryAgainstAServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := metadata.AppendToOutgoingContext(context.Background(), "pinch-test-status", fault.status,
-				"pinch-test-times", fault.times, "pinch-test-key", address+t.Name())
+				"pinch-test-times", fault.times, "pinch-test-key", rand.Text())
 			if result, err := client.PruneOpenAI(ctx, []byte(sent)); err != nil || result.Reason != fault.reason {
 				t.Errorf("%v, %+v", err, result)
 			}
