@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sysconfig
 from pathlib import Path
 
 import pytest
 
+from bench.clients.__main__ import main as measure_clients
 from tests.clients.go.toolchain import MODULE, ROOT, go, needs_go, server_variables
 
 TOOLS = MODULE / "tools"
@@ -34,6 +36,16 @@ def test_go_tests() -> None:
     race = ["-race"] if shutil.which("cc") or shutil.which("gcc") else []
     # Not from Go's cache of results, which does not know the server.
     go("go", "test", *race, "-count=1", "./...", variables=server_variables())
+
+
+def test_the_driver_is_one_of_bench_clients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """bench.clients has a row for Go, of a call whose reply has edits."""
+    go("go", "build", "-o", tmp_path / "driver", "./internal/overhead")
+    given = ["--sizes", "3000", "--calls", "2", "--json", "--driver", str(tmp_path / "driver")]
+    assert measure_clients(given) == 0
+    (row,) = [row for row in json.loads(capsys.readouterr().out) if row["language"] == "Go"]
+    assert (row["form"], row["tokens"]) == ("bytes", 3_000)
+    assert row["edits"] > 0
 
 
 def test_gofmt() -> None:
