@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                                 state,
                                 options.kills,
                                 calls=options.calls,
+                                workers=options.workers,
                                 tick=lambda done, task=task: bar.update(task, advance=done),  # type: ignore[misc]
                             )
                         )
@@ -137,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--databases", nargs="+", choices=KINDS, default=list(KINDS), help="which kinds (both)"
     )
+    parser.add_argument("--workers", type=int, default=1, help="processes of each service (1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
     return parser
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ PHASES = ("up", "goes down", "down", "comes back")
 """What the database does in one round after the other."""
 _PATIENCE_SECONDS = 120.0
 _STOPS = 30
+_OUTLAST_SECONDS = 10.0
+"""How long clients look for the service again when a connection breaks, where that may be one worker's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ def survive(
     kills: int,
     *,
     calls: int = 300,
+    workers: int = 1,
     tick: Callable[[int], None] = lambda _: None,
 ) -> Survival:
     """Kills a service so many times while it is called, and compares what it acknowledged with the database.
@@ -73,6 +77,7 @@ def survive(
         state: An empty directory for the service's state.
         kills: How many times.
         calls: Calls that each service acknowledges at least before it is killed.
+        workers: Processes of each service; of several, one is killed alone before all are.
         tick: Called after each kill.
 
     Raises:
@@ -85,16 +90,20 @@ def survive(
     for turn in range(kills):
         phase = PHASES[turn % len(PHASES)]
         phases[phase] += 1
-        clients = Clients(f"call-{turn}")
+        clients = Clients(f"call-{turn}", outlast_seconds=_OUTLAST_SECONDS if workers > 1 else 0.0)
         database.down() if phase in ("down", "comes back") else database.up()
-        with running_server(state, "--database-url", database.url) as server, clients.calling(server.grpc):
+        options = ("--workers", str(workers), "--database-url", database.url)
+        with running_server(state, *options) as server, clients.calling(server.grpc):
             _wait(clients, calls // 2)
             if phase == "goes down":
                 database.down()
             elif phase == "comes back":
                 database.up()
+            if workers > 1:
+                os.kill(_workers(server.process.pid)[turn % workers], signal.SIGKILL)
             _wait(clients, calls)
-            server.process.kill()
+            for pid in (server.process.pid, *_workers(server.process.pid)):
+                os.kill(pid, signal.SIGKILL)
             server.process.wait()
         acknowledged += clients.acknowledged
         unpersisted += clients.refused
@@ -115,6 +124,12 @@ def survive(
         unpersisted=unpersisted,
         left=left,
     )
+
+
+def _workers(pid: int) -> list[int]:
+    """The processes that a service has started."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(word) for task in tasks for word in (task / "children").read_text().split()]
 
 
 def _wait(clients: Clients, number: int) -> None:

@@ -20,6 +20,8 @@ from pinch.v1.prune_pb2_grpc import PruneServiceStub
 _THREADS: Final = 4
 _CALL_SECONDS: Final = 10.0
 _END_SECONDS: Final = 60.0
+_OPTIONS: Final = (("grpc.use_local_subchannel_pool", 1),)
+"""A connection for each thread, which a shared port may give to different workers."""
 _REFUSED: Final = "-"
 _REQUEST: Final = pb.PruneRequest(
     body=pb.RequestBody(
@@ -55,16 +57,19 @@ def a_request(request_id: str = "") -> pb.PruneRequest:
 class Clients:
     """A process of callers; it ends when the service it calls is gone.
 
+    Where one of several workers may go alone, they look for the service for `outlast_seconds` before that.
+
     It is a process of its own because starting processes, as the torture does all the time, is unsafe beside
     threads that are inside gRPC.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, outlast_seconds: float = 0.0) -> None:
         self.acknowledged: list[str] = []
         """Ids of the decisions that a reply called persisted."""
         self.refused = 0
         """Replies that said a decision was not kept."""
         self._name = name
+        self._outlast_seconds = outlast_seconds
         self._changed = threading.Condition()
 
     def wait_for(self, number: int, timeout: float) -> bool:
@@ -76,6 +81,7 @@ class Clients:
     def calling(self, address: str) -> Iterator[None]:
         """Calls a service until it is gone, which it has to be when the block ends."""
         command = [sys.executable, "-m", "bench.torture.load", address, self._name]
+        command += [str(self._outlast_seconds)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
             reader = threading.Thread(target=self._read, args=(process.stdout,))
@@ -97,22 +103,35 @@ class Clients:
                 self._changed.notify_all()
 
 
-def _call(address: str, name: str) -> None:
-    """Calls Prune until the service is gone, and prints the id of each persisted decision."""
-    with grpc.insecure_channel(address) as channel:
+def _call(address: str, name: str, outlast_seconds: float) -> None:
+    """Calls Prune until the service is gone for so long, and prints the id of each persisted decision."""
+    with grpc.insecure_channel(address, options=_OPTIONS) as channel:
         prune = PruneServiceStub(channel).Prune
         for number in count():
             try:
                 reply = prune(a_request(f"{name}-{number}"), timeout=_CALL_SECONDS)
             except grpc.RpcError:
-                return
+                if not _is_back(channel, outlast_seconds):
+                    return
+                continue
             # One write a line, so that threads do not tear each other's.
             os.write(1, f"{reply.decision_id if reply.persisted else _REFUSED}\n".encode())
 
 
-def _main(address: str, name: str) -> None:
+def _is_back(channel: grpc.Channel, seconds: float) -> bool:
+    if not seconds:
+        return False
+    try:
+        grpc.channel_ready_future(channel).result(seconds)
+    except grpc.FutureTimeoutError:
+        return False
+    return True
+
+
+def _main(address: str, name: str, outlast_seconds: float) -> None:
     threads = [
-        threading.Thread(target=_call, args=(address, f"{name}-{number}")) for number in range(_THREADS)
+        threading.Thread(target=_call, args=(address, f"{name}-{number}", outlast_seconds))
+        for number in range(_THREADS)
     ]
     for thread in threads:
         thread.start()
@@ -121,4 +140,4 @@ def _main(address: str, name: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(*sys.argv[1:])
+    _main(sys.argv[1], sys.argv[2], float(sys.argv[3]))

@@ -89,6 +89,10 @@ class Insight(Protocol):
         ...
 
 
+class NotTurnedError(Exception):
+    """Runtime knobs were not turned, or not in every process in time; the text says which and why."""
+
+
 class Clock(Protocol):
     """The time."""
 

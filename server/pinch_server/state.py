@@ -1,18 +1,21 @@
-"""What is in the state directory: the SQLite file, the journal, and the key session ids are hashed with."""
+"""What is in the state directory: the SQLite file, the journal, the key of the session hash, turned knobs."""
 
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pinch_server.settings import Settings
+import msgspec
+
+from pinch_server.settings import RUNTIME_KEYS, Settings
 
 _DATABASE: Final = "pinch.sqlite3"
 _JOURNAL: Final = "journal"
 _KEY: Final = "session.key"
+_KNOBS: Final = "runtime.json"
 _KEY_BYTES: Final = 32
 
 
@@ -35,6 +38,49 @@ def prepare(settings: Settings) -> None:
         OSError: It cannot be made.
     """
     settings.store.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def kept_knobs(settings: Settings) -> dict[str, bool]:
+    """The runtime knobs that were turned for good.
+
+    Raises:
+        OSError: Their file cannot be read.
+        ValueError: It does not hold what `keep_knobs` writes; the text says what to do.
+    """
+    file = settings.store.state_dir / _KNOBS
+    try:
+        text = file.read_bytes()
+    except FileNotFoundError:
+        return {}
+    try:
+        knobs = msgspec.json.decode(text, type=dict[str, bool])
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{file} holds no runtime knobs ({error}); mend or delete it") from None
+    unknown = sorted(knobs.keys() - set(RUNTIME_KEYS))
+    if unknown:
+        raise ValueError(f"{file} holds knobs that there are none of: {', '.join(unknown)}; take them out")
+    return knobs
+
+
+def keep_knobs(settings: Settings, knobs: Mapping[str, bool]) -> None:
+    """Keeps runtime knobs for the next start, beside those that are kept already; whole or not at all.
+
+    Raises:
+        OSError: They cannot be written.
+        ValueError: What is kept already cannot be understood.
+    """
+    file = settings.store.state_dir / _KNOBS
+    whole = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
+    text = msgspec.json.format(msgspec.json.encode({**kept_knobs(settings), **knobs})) + b"\n"
+    descriptor = os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        whole.replace(file)
+    finally:
+        whole.unlink(missing_ok=True)
 
 
 def session_key(settings: Settings) -> bytes:

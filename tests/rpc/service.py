@@ -11,6 +11,7 @@ from grpc_status import rpc_status
 
 from pinch.v1.insight_pb2_grpc import InsightServiceStub
 from pinch.v1.prune_pb2_grpc import PruneServiceStub
+from pinch_server.app.knobs import InForce, Knobs, turn_here
 from pinch_server.clock import SystemClock, Uuid7Ids
 from pinch_server.core.counting import Chars3, Counter
 from pinch_server.core.decision import Decision, Outcome
@@ -27,7 +28,7 @@ from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.interceptors import RpcMetrics, standard_interceptors
 from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.server import METHODS, RunningServer, Services, start_server
-from pinch_server.settings import RelevanceSettings
+from pinch_server.settings import RelevanceSettings, Settings
 
 MIB = 1024 * 1024
 STANDARD = Objective()
@@ -115,6 +116,7 @@ def running(
     embedder = open_embedder(relevance, metrics, clock.monotonic)
     ranking = RankingPolicy(relevance.scoring, relevance.timeout_seconds, relevance.min_candidates)
     ranker = Ranker(clock, ranking, embedder)
+    in_force = InForce(Settings(), {})
     decider = Decider(policy, counter or Chars3(), recorder or Kept(), watcher, clock, Uuid7Ids(), ranker)
     server = start_server(
         listen,
@@ -123,7 +125,7 @@ def running(
             InsightService(
                 insight or Unavailable(), objective, lambda: policy.is_enabled, policy.session_key, clock
             ),
-            AdminService(),
+            AdminService(Knobs(in_force, turn_here(in_force)), lambda **facts: log.append(facts)),
         ),
         standard_interceptors(
             lambda **facts: log.append(facts), rpc_metrics or metrics, clock, lambda: "made-for-this-call"

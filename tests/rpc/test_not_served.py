@@ -5,17 +5,10 @@ from collections.abc import Callable
 import grpc
 import pytest
 
-from pinch.v1 import admin_pb2, admin_pb2_grpc
 from pinch.v1 import prune_pb2 as pb
 from tests.rpc.service import Service, refusal
 
 CALLS: dict[str, Callable[[grpc.Channel], object]] = {
-    "pinch.v1.AdminService/GetSettings": lambda channel: admin_pb2_grpc.AdminServiceStub(channel).GetSettings(
-        admin_pb2.GetSettingsRequest()
-    ),
-    "pinch.v1.AdminService/UpdateSettings": lambda channel: admin_pb2_grpc.AdminServiceStub(
-        channel
-    ).UpdateSettings(admin_pb2.UpdateSettingsRequest()),
     "pinch.v1.PruneService/Guess": lambda channel: channel.unary_unary("/pinch.v1.PruneService/Guess")(b""),
     "no.Such/Stream": lambda channel: list(channel.stream_stream("/no.Such/Stream")(iter(()))),
 }

@@ -1,17 +1,19 @@
 """The service, whatever the number of its processes: what it has once, and the order of start and stop."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from pinch_server import __version__, state
+from pinch_server.app.knobs import InForce, turn_here
 from pinch_server.app.serving import Serving
-from pinch_server.app.start import StartError, prepare_schema, prepare_state
+from pinch_server.app.start import StartError, kept_knobs, prepare_schema, prepare_state
 from pinch_server.app.workers import Workers
 from pinch_server.listen import parse_listen
 from pinch_server.observe.logs import count_dropped
 from pinch_server.observe.metrics import Metrics
 from pinch_server.rpc.server import METHODS
-from pinch_server.settings import Settings
+from pinch_server.settings import Settings, Source
 from pinch_server.store.engine import open_engine, shown, sqlite_directory
 from pinch_server.store.upkeep import Upkeep
 from pinch_server.web.http import HttpPort
@@ -40,12 +42,16 @@ class App:
 
     Args:
         settings: The settings in force.
+        sources: Where each value came from, by its key; one that is missing is taken for the default.
         testing: Whether its wall clock stands, its ids are numbers, and callers may ask for faults; one
             process then does all.
     """
 
-    def __init__(self, settings: Settings, *, testing: bool = False) -> None:
+    def __init__(
+        self, settings: Settings, sources: Mapping[str, Source] | None = None, *, testing: bool = False
+    ) -> None:
         self._settings = settings
+        self._sources = sources or {}
         self._testing = testing
         self._metrics = Metrics(version=__version__, methods=METHODS)
         count_dropped(self._metrics.log_line_dropped)
@@ -98,6 +104,7 @@ class App:
     def _start(self, stops: ExitStack) -> None:
         settings = self._settings
         prepare_state(settings)
+        knobs = kept_knobs(settings)
         http = self._start_http(stops)
         prepare_schema(settings)
         self._start_upkeep(stops)
@@ -105,10 +112,11 @@ class App:
         calls: Serving | Workers
         own: tuple[str, ...] = ()
         if count == 1:
-            calls = Serving(settings, self._metrics, testing=self._testing)
+            in_force = InForce(settings, self._sources, knobs)
+            calls = Serving(in_force, turn_here(in_force), self._metrics, testing=self._testing)
             address = calls.start([settings.server.listen])
         else:
-            calls = Workers(settings, self._metrics, count)
+            calls = Workers(settings, self._sources, knobs, self._metrics, count)
             address, own = calls.start(), calls.addresses
         stops.callback(self._stop_calls)
         self._calls = calls

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from pinch_server import state
+from pinch_server.app.knobs import InForce, Knobs, Turn
 from pinch_server.app.start import StartError
 from pinch_server.clock import CountedIds, StandingClock, SystemClock, Uuid7Ids
 from pinch_server.decide import Decider, Ranker
 from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.embeddings.errors import ModelFilesError
 from pinch_server.embeddings.provider import CachedEmbedder
-from pinch_server.observe.logs import log_call
+from pinch_server.observe.logs import log_call, log_change
 from pinch_server.observe.metrics import Metrics
 from pinch_server.policy import counter_of, objective_of, policy_of, ranking_policy_of
 from pinch_server.rpc.admin_service import AdminService
@@ -19,7 +20,6 @@ from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.interceptors import standard_interceptors
 from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.server import RunningServer, Services, start_server
-from pinch_server.settings import Settings
 from pinch_server.store.store import Store
 
 
@@ -27,13 +27,16 @@ class Serving:
     """Takes calls from `start` to `stop`.
 
     Args:
-        settings: The settings in force.
+        in_force: The settings.
+        turn: Turns knobs in every process of the service.
         metrics: Counts.
         testing: Whether its wall clock stands, its ids are numbers, and callers may ask for faults.
     """
 
-    def __init__(self, settings: Settings, metrics: Metrics, *, testing: bool = False) -> None:
-        self._settings = settings
+    def __init__(self, in_force: InForce, turn: Turn, metrics: Metrics, *, testing: bool = False) -> None:
+        self._in_force = in_force
+        self._turn = turn
+        self._settings = in_force.settings
         self._testing = testing
         self._metrics = metrics
         self._server: RunningServer | None = None
@@ -86,20 +89,24 @@ class Serving:
         clock = StandingClock() if self._testing else SystemClock()
         ids = CountedIds() if self._testing else Uuid7Ids()
         try:
-            policy = policy_of(settings, state.session_key(settings))
+            key = state.session_key(settings)
         except OSError as error:
             raise StartError(f"the state directory cannot be used: {error}") from error
         store = self._open_store(stops, journal_bytes)
         ranker = Ranker(clock, ranking_policy_of(settings), self._open_embedder(clock, store, stops))
-        decider = Decider(policy, counter_of(settings), store.recorder, self._metrics, clock, ids, ranker)
+        decider = Decider(
+            policy_of(settings, key), counter_of(settings), store.recorder, self._metrics, clock, ids, ranker
+        )
+        self._in_force.watch(lambda now: decider.set_policy(policy_of(now, key)))
         insight = InsightService(
             store.insight,
             objective_of(settings),
-            lambda: policy.is_enabled,
-            policy.session_key,
+            lambda: decider.policy.is_enabled,
+            key,
             clock,
         )
-        services = Services(PruneService(decider, self._metrics, clock), insight, AdminService())
+        admin = AdminService(Knobs(self._in_force, self._turn), log_change)
+        services = Services(PruneService(decider, self._metrics, clock), insight, admin)
         try:
             self._server = start_server(
                 listen[0],

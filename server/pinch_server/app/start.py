@@ -34,6 +34,18 @@ def prepare_state(settings: Settings) -> Path:
     return settings.store.state_dir
 
 
+def kept_knobs(settings: Settings) -> dict[str, bool]:
+    """The runtime knobs that were turned for good before this start.
+
+    Raises:
+        StartError: Their file cannot be used.
+    """
+    try:
+        return state.kept_knobs(settings)
+    except (OSError, ValueError) as error:
+        raise StartError(str(error)) from error
+
+
 def prepare_schema(settings: Settings) -> None:
     """Brings the schema up to date, or makes sure that it is; of a server out of reach nothing is known.
 

@@ -4,22 +4,24 @@ import os
 import signal
 import socket
 import sys
-from typing import Final
+from typing import Final, cast
 
 from pinch_server import __version__
+from pinch_server.app.knobs import InForce
 from pinch_server.app.serving import Serving
 from pinch_server.app.start import StartError
 from pinch_server.observe import logs
 from pinch_server.observe.metrics import Metrics
 from pinch_server.rpc.server import METHODS
-from pinch_server.settings import Settings
+from pinch_server.settings import Settings, Source
 from pinch_server.signals import StopRequest, stop_signals
 from pinch_server.store.errors import StoreError
+from pinch_server.workers.asking import Asking
 from pinch_server.workers.channel import Channel
 from pinch_server.workers.control import Control
 from pinch_server.workers.malloc import tune_malloc
 from pinch_server.workers.memory import open_numbers
-from pinch_server.workers.messages import Failed, Message, Orders, Ready
+from pinch_server.workers.messages import Answer, Failed, Message, Orders, Ready, Turn, Turned
 
 _FLUSH_SECONDS: Final = 1.0
 
@@ -63,21 +65,32 @@ def _serve(channel: Channel, orders: Orders, settings: Settings, stop: StopReque
         raise StartError("the installed Pinch is not the one that runs; restart the service")
     metrics.count_in(open_numbers(orders.numbers))
     logs.count_dropped(metrics.log_line_dropped)
-    serving = Serving(settings, metrics)
+    # As the parent sent them; a source that is none would only be shown wrongly.
+    in_force = InForce(settings, cast("dict[str, Source]", orders.sources), orders.knobs)
+    asking = Asking(channel)
+
+    def heard(message: Message) -> None:
+        match message:
+            case Turn():
+                in_force.set(message.knobs)
+                channel.send(Turned(message.version))
+            case Answer():
+                asking.answered(message)
+            case _:
+                raise AssertionError(f"the parent said {type(message).__name__}")
+
+    serving = Serving(in_force, lambda knobs, persist: asking.turn(knobs, persist=persist), metrics)
+    # From now on, so that nobody who turns a knob has to wait until this worker takes calls.
+    control = Control(channel, stop=stop.ask, heard=heard)
+    control.start()
     serving.start(orders.listen, shares_ports=True, journal_bytes=orders.journal_bytes)
     try:
-        control = Control(channel, stop=stop.ask, heard=_unknown)
-        control.start()
         channel.send(Ready())
         stop.wait()
         control.stopping()
     finally:
         is_whole = serving.stop()
     return is_whole
-
-
-def _unknown(message: Message) -> None:
-    raise AssertionError(f"the parent said {type(message).__name__}")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,21 @@
 """Calls taken by several processes, which this one starts, replaces and stops, and takes none itself."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
 
+from pinch_server import state
 from pinch_server.app.start import StartError
 from pinch_server.listen import Listen, parse_listen
 from pinch_server.observe.metrics import Metrics
-from pinch_server.settings import Settings
+from pinch_server.settings import Settings, Source
 from pinch_server.workers.fleet import Fleet, WorkerFailed
 from pinch_server.workers.keeper import Job
 from pinch_server.workers.memory import SharedNumbers
-from pinch_server.workers.messages import Message, Orders
+from pinch_server.workers.messages import Ask, Message, Orders, Turned
 from pinch_server.workers.ports import ReservedPort
+from pinch_server.workers.spreading import Spreading
 
 _MODULE: Final = "pinch_server.app.worker"
 _LAST_PORT: Final = 65_535
@@ -21,14 +24,25 @@ _LAST_PORT: Final = 65_535
 class Workers:
     """Takes calls from `start` to `stop`."""
 
-    def __init__(self, settings: Settings, metrics: Metrics, count: int) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        sources: Mapping[str, Source],
+        knobs: Mapping[str, bool],
+        metrics: Metrics,
+        count: int,
+    ) -> None:
         self._settings = settings
+        self._sources = dict(sources)
         self._metrics = metrics
         self._count = count
         self._fleet: Fleet | None = None
         self._numbers: list[SharedNumbers] = []
         self._own: tuple[str, ...] = ()
         self._stops = ExitStack()
+        self._spreading = Spreading(
+            count, knobs, keep=lambda turned: state.keep_knobs(settings, turned), say=self._say
+        )
 
     def start(self) -> str:
         """Reserves the ports and starts the workers; calls are taken from when it returns.
@@ -52,12 +66,11 @@ class Workers:
             )
             jobs = [self._job(index, str(shared), stops) for index in range(self._count)]
             self._metrics.show_also([numbers.row for numbers in self._numbers])
-            fleet = Fleet(jobs, gone=self._gone, heard=self._heard)
+            self._fleet = Fleet(jobs, gone=self._gone, heard=self._heard)
             try:
-                fleet.start()
+                self._fleet.start()
             except WorkerFailed as error:
                 raise StartError(str(error)) from error
-            self._fleet = fleet
             self._stops = stops.pop_all()
         return str(shared)
 
@@ -96,19 +109,34 @@ class Workers:
             raise StartError(f"no memory for the metrics: {error.strerror or error}") from error
         stops.callback(numbers.close)
         self._numbers.append(numbers)
-        orders = Orders(
-            index=index,
-            settings=self._settings.model_dump(mode="json"),
-            listen=[shared, self._own[index]],
-            journal_bytes=self._settings.journal.max_bytes // self._count,
-            numbers=numbers.descriptor,
-            layout=self._metrics.layout,
-        )
-        return Job(_MODULE, orders, (numbers.descriptor,))
+
+        def orders() -> Orders:
+            return Orders(
+                index=index,
+                settings=self._settings.model_dump(mode="json"),
+                listen=[shared, self._own[index]],
+                journal_bytes=self._settings.journal.max_bytes // self._count,
+                numbers=numbers.descriptor,
+                layout=self._metrics.layout,
+                sources=dict(self._sources),
+                knobs=self._spreading.knobs,
+            )
+
+        return Job(_MODULE, index, orders, (numbers.descriptor,))
 
     def _gone(self, index: int) -> None:
         self._metrics.worker_restarted()
         self._metrics.worker_gone(self._numbers[index].row)
+        self._spreading.gone(index)
 
     def _heard(self, index: int, message: Message) -> None:
-        raise AssertionError(f"worker {index} said {type(message).__name__}")
+        match message:
+            case Ask():
+                self._spreading.asked(index, message)
+            case Turned():
+                self._spreading.confirmed(index, message.version)
+            case _:
+                raise AssertionError(f"worker {index} said {type(message).__name__}")
+
+    def _say(self, index: int, message: Message) -> bool:
+        return self._fleet is not None and self._fleet.say(index, message)

@@ -14,7 +14,7 @@ from pinch_server import __version__
 from pinch_server.app import App, StartError
 from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, stop
 from pinch_server.cli.help import epilog, lines
-from pinch_server.cli.settings import config_option, settings_or_stop
+from pinch_server.cli.settings import config_option, settings_or_stop, sources_of
 from pinch_server.cli.testing import FREE, settings_for_tests
 from pinch_server.observe import logs
 from pinch_server.observe.line_queue import LineQueue
@@ -107,13 +107,14 @@ def serve_command(
     }
     _occupy_standard_files()
     settings = settings_or_stop(config_path, options)
+    sources = sources_of(config_path, options)
     words = logs.configure(settings.log.level, settings.log.format)
     if settings.server.malloc == "tuned":
         tune_malloc()
     is_whole = True
     try:
         with settings_for_tests(settings, os.environ) if testing else nullcontext(settings) as used:
-            is_whole = _run(App(used, testing=testing), words, ready_json=ready_json or testing)
+            is_whole = _run(App(used, sources, testing=testing), words, ready_json=ready_json or testing)
     finally:
         words.flush(_FLUSH_SECONDS)
     if not is_whole:

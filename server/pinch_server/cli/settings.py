@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from pinch_server.cli.console import EXIT_REFUSED, stop
-from pinch_server.settings import Settings, SettingsError, load_settings
+from pinch_server.settings import Settings, SettingsError, Source, load_settings, sources
 
 config_option: Final = click.option(
     "--config",
@@ -36,6 +36,12 @@ def settings_or_stop(config_path: Path | None, options: Mapping[str, tuple[str, 
     except SettingsError as error:
         names = {variable: option for option, (variable, value) in options.items() if value is not None}
         stop((_as_option(problem, names) for problem in error.problems), EXIT_REFUSED)
+
+
+def sources_of(config_path: Path | None, options: Mapping[str, tuple[str, str | None]]) -> dict[str, Source]:
+    """Where each setting's value comes from; of the arguments of `settings_or_stop`."""
+    given = {variable: value for variable, value in options.values() if value is not None}
+    return sources(config_path, {**os.environ, **given}, given)
 
 
 def _as_option(problem: str, names: Mapping[str, str]) -> str:

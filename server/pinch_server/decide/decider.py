@@ -59,6 +59,15 @@ class Decider:
         self._checkpoints = RecentCheckpoints()
         self._payloads = RecentPayloads()
 
+    @property
+    def policy(self) -> Policy:
+        """What the operator has set."""
+        return self._policy
+
+    def set_policy(self, policy: Policy) -> None:
+        """Decides by another policy, from the next call on."""
+        self._policy = policy
+
     def decide(
         self,
         call: PruneCall,
@@ -77,14 +86,17 @@ class Decider:
             InvalidCallError: The call breaks its contract; every violation at once.
         """
         started = self._clock.monotonic()
-        read = read_call(call, self._policy.limits)
+        # One for the whole call, whatever is set meanwhile.
+        policy = self._policy
+        read = read_call(call, policy.limits)
         read_at = self._clock.monotonic()
         self._observer.stage("read", read_at - started)
-        plan = self._plan(call, read, patience)
+        plan = self._plan(call, read, patience, policy)
         self._observer.stage("plan", self._clock.monotonic() - read_at)
         planned = self._write(plan, read, is_dry=call.dry_run)
-        decision = self._row(call, read, planned.plan, started)
-        payload, prefix = self._probe(decision.session_hash, read.conversation, planned)
+        decision = self._row(call, read, planned.plan, policy, started)
+        session = decision.session_hash if policy.probes_prefix else None
+        payload, prefix = self._probe(session, read.conversation, planned)
         if prefix is not None:
             decision = replace(
                 decision,
@@ -121,12 +133,12 @@ class Decider:
         """Keeps what became of a decision; says whether it can no longer be lost."""
         return self._recorder.report(outcome)
 
-    def _plan(self, call: PruneCall, read: ReadCall, patience: Patience) -> Plan:
+    def _plan(self, call: PruneCall, read: ReadCall, patience: Patience, policy: Policy) -> Plan:
         limits, conversation = read.limits, read.conversation
         if conversation is None:
             size = len(call.conversation.json) if isinstance(call.conversation, Body) else 0
             return unchanged_plan(_BYTES.tokens(size), limits, "not_understood")
-        if not self._policy.is_enabled:
+        if not policy.is_enabled:
             return unchanged_plan(measure(conversation, limits, self._counter), limits, "disabled")
         plan = self._planned(conversation, limits, patience)
         return replace(plan, unchanged_reason=plan.unchanged_reason or "dry_run") if call.dry_run else plan
@@ -165,7 +177,7 @@ class Decider:
         self, session: str | None, conversation: Conversation | None, planned: "_Planned"
     ) -> tuple[Payload | None, PrefixMatch | None]:
         """What ships, and how much of the session's previous payload it repeats."""
-        if not self._policy.probes_prefix or session is None:
+        if session is None:
             return None, None
         if conversation is None or conversation.unsupported is not None:
             return None, None
@@ -178,13 +190,13 @@ class Decider:
             fixed_tokens=stats.fixed_tokens,
         )
 
-    def _row(self, call: PruneCall, read: ReadCall, plan: Plan, started: float) -> Decision:
+    def _row(self, call: PruneCall, read: ReadCall, plan: Plan, policy: Policy, started: float) -> Decision:
         now = self._clock.now()
         return decision_row(
             call,
             read,
             plan,
-            self._policy,
+            policy,
             decision_id=self._ids.decision_id(now),
             now=now,
             seconds=self._clock.monotonic() - started,

@@ -159,6 +159,26 @@ def log_call(
     structlog.get_logger().info("call", **facts)
 
 
+def log_change(
+    *, request_id: str | None, peer: str, changes: Mapping[str, tuple[bool, bool]], persist: bool
+) -> None:
+    """Writes down that runtime knobs were turned.
+
+    Args:
+        request_id: The call that did it.
+        peer: Where the call came from.
+        changes: Each knob that was asked for, with its old and its new value.
+        persist: Whether the change was to outlive the service.
+    """
+    structlog.get_logger().warning(
+        "settings changed",
+        request_id=request_id,
+        peer=peer,
+        changes={key: {"old": old, "new": new} for key, (old, new) in changes.items()},
+        persist=persist,
+    )
+
+
 def _bounded(labels: Mapping[str, str]) -> dict[str, str]:
     return {_folded(name): _folded(labels[name]) for name in sorted(labels)[:_MOST_LABELS]}
 

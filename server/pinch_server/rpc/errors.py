@@ -18,7 +18,7 @@ from grpc_status import rpc_status
 from pinch_server.core.limits import Violation
 from pinch_server.decide import InvalidCallError
 from pinch_server.faults import told
-from pinch_server.ports import InsightUnavailableError
+from pinch_server.ports import InsightUnavailableError, NotTurnedError
 from pinch_server.rpc.call import Call
 
 _LOG: Final = logging.getLogger(__name__)
@@ -79,6 +79,7 @@ _TABLE: Final[Mapping[type[Exception], _Answer]] = {
     NoOriginalError: _Answer(grpc.StatusCode.NOT_FOUND, "NO_ORIGINAL"),
     NoDecisionError: _Answer(grpc.StatusCode.NOT_FOUND, "NO_DECISION"),
     InsightUnavailableError: _Answer(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE"),
+    NotTurnedError: _Answer(grpc.StatusCode.UNAVAILABLE, "NOT_TURNED"),
     NobodyWaitsError: _Answer(grpc.StatusCode.DEADLINE_EXCEEDED, "NOBODY_WAITS"),
     NotServedError: _Answer(grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED"),
 }

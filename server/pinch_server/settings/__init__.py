@@ -14,9 +14,12 @@ from pinch_server.settings.model import (
 )
 from pinch_server.settings.objective import ObjectiveSettings
 from pinch_server.settings.relevance import RelevanceSettings
+from pinch_server.settings.runtime import RUNTIME_KEYS, knobs_of, turned
+from pinch_server.settings.shown import ShownSetting, Source, shown_settings, sources
 
 __all__ = [
     "CONFIG_VARIABLE",
+    "RUNTIME_KEYS",
     "CacheSettings",
     "JournalSettings",
     "Knob",
@@ -26,11 +29,17 @@ __all__ = [
     "ServerSettings",
     "Settings",
     "SettingsError",
+    "ShownSetting",
+    "Source",
     "StoreSettings",
     "default_state_dir",
     "json_schema",
     "knobs",
+    "knobs_of",
     "load_settings",
     "redacted",
+    "shown_settings",
+    "sources",
     "to_limits",
+    "turned",
 ]

@@ -30,12 +30,14 @@ class Job:
 
     Attributes:
         module: What the interpreter runs; it gets the descriptor of its channel as its argument.
-        orders: Its first words.
+        index: Which of the workers it is, from 0.
+        orders: Makes its first words, as things are when a process starts.
         descriptors: Open files it inherits, under the same numbers.
     """
 
     module: str
-    orders: Orders
+    index: int
+    orders: Callable[[], Orders]
     descriptors: Sequence[int] = ()
 
 
@@ -72,9 +74,7 @@ class Keeper:
         """Whether the worker takes calls."""
         self.failure: str | None = None
         """Why the first worker could not start."""
-        self._thread = threading.Thread(
-            target=self._run, name=f"pinch-keeper-{job.orders.index}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name=f"pinch-keeper-{job.index}", daemon=True)
 
     def start(self) -> None:
         """Starts the worker; `changed` is called when it is ready, or cannot be."""
@@ -118,7 +118,7 @@ class Keeper:
             self._gone()
             self._changed()
             pause = _FIRST_PAUSE_SECONDS if time.monotonic() - began > _STEADY_SECONDS else pause
-            index = self._job.orders.index
+            index = self._job.index
             _LOG.warning("worker %d %s; another starts in %.1f s", index, why, pause)
             self._stopping.wait(pause)
             pause = min(pause * 2, _LAST_PAUSE_SECONDS)
@@ -135,11 +135,13 @@ class Keeper:
                 return f"could not be started: {error}"
         channel = Channel(ours)
         with self._lock:
+            # In this order and under the lock: whoever says something to the worker says it after its orders,
+            # and what changed before it could be said is in them.
+            channel.send(self._job.orders())
             self._process, self._channel = process, channel
             if self._is_killed:
                 process.kill()
         try:
-            channel.send(self._job.orders)
             why = self._listen(channel)
             return why or _ending(process, patient=self._stopping.is_set())
         finally:

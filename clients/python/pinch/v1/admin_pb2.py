@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14pinch/v1/admin.proto\x12\x08pinch.v1\"\x14\n\x12GetSettingsRequest\"\x84\x01\n\x13GetSettingsResponse\x12#\n\x08settings\x18\x01 \x03(\x0b\x32\x11.pinch.v1.Setting\x12*\n\x07runtime\x18\x02 \x01(\x0b\x32\x19.pinch.v1.RuntimeSettings\x12\x1c\n\x14settings_fingerprint\x18\x03 \x01(\t\"g\n\x07Setting\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nvalue_json\x18\x02 \x01(\t\x12\'\n\x06source\x18\x03 \x01(\x0e\x32\x17.pinch.v1.SettingSource\x12\x11\n\tis_secret\x18\x04 \x01(\x08\"\xb9\x01\n\x0fRuntimeSettings\x12\x1a\n\rpinch_enabled\x18\x01 \x01(\x08H\x00\x88\x01\x01\x12\x1f\n\x12pinch_prefix_probe\x18\x02 \x01(\x08H\x01\x88\x01\x01\x12$\n\x17pinch_relevance_enabled\x18\x03 \x01(\x08H\x02\x88\x01\x01\x42\x10\n\x0e_pinch_enabledB\x15\n\x13_pinch_prefix_probeB\x1a\n\x18_pinch_relevance_enabled\"C\n\x15UpdateSettingsRequest\x12*\n\x07runtime\x18\x01 \x01(\x0b\x32\x19.pinch.v1.RuntimeSettings\"b\n\x16UpdateSettingsResponse\x12*\n\x07runtime\x18\x01 \x01(\x0b\x32\x19.pinch.v1.RuntimeSettings\x12\x1c\n\x14settings_fingerprint\x18\x02 \x01(\t*\xc1\x01\n\rSettingSource\x12\x1e\n\x1aSETTING_SOURCE_UNSPECIFIED\x10\x00\x12\x1a\n\x16SETTING_SOURCE_DEFAULT\x10\x01\x12\x17\n\x13SETTING_SOURCE_FILE\x10\x02\x12\x1e\n\x1aSETTING_SOURCE_ENVIRONMENT\x10\x03\x12\x1f\n\x1bSETTING_SOURCE_COMMAND_LINE\x10\x04\x12\x1a\n\x16SETTING_SOURCE_RUNTIME\x10\x05\x32\xaf\x01\n\x0c\x41\x64minService\x12J\n\x0bGetSettings\x12\x1c.pinch.v1.GetSettingsRequest\x1a\x1d.pinch.v1.GetSettingsResponse\x12S\n\x0eUpdateSettings\x12\x1f.pinch.v1.UpdateSettingsRequest\x1a .pinch.v1.UpdateSettingsResponseB8Z6github.com/pinch-grpc/pinch/clients/go/pinchv1;pinchv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14pinch/v1/admin.proto\x12\x08pinch.v1\"\x14\n\x12GetSettingsRequest\"\x84\x01\n\x13GetSettingsResponse\x12#\n\x08settings\x18\x01 \x03(\x0b\x32\x11.pinch.v1.Setting\x12*\n\x07runtime\x18\x02 \x01(\x0b\x32\x19.pinch.v1.RuntimeSettings\x12\x1c\n\x14settings_fingerprint\x18\x03 \x01(\t\"g\n\x07Setting\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nvalue_json\x18\x02 \x01(\t\x12\'\n\x06source\x18\x03 \x01(\x0e\x32\x17.pinch.v1.SettingSource\x12\x11\n\tis_secret\x18\x04 \x01(\x08\"\xb9\x01\n\x0fRuntimeSettings\x12\x1a\n\rpinch_enabled\x18\x01 \x01(\x08H\x00\x88\x01\x01\x12\x1f\n\x12pinch_prefix_probe\x18\x02 \x01(\x08H\x01\x88\x01\x01\x12$\n\x17pinch_relevance_enabled\x18\x03 \x01(\x08H\x02\x88\x01\x01\x42\x10\n\x0e_pinch_enabledB\x15\n\x13_pinch_prefix_probeB\x1a\n\x18_pinch_relevance_enabled\"T\n\x15UpdateSettingsRequest\x12*\n\x07runtime\x18\x01 \x01(\x0b\x32\x19.pinch.v1.RuntimeSettings\x12\x0f\n\x07persist\x18\x02 \x01(\x08\"b\n\x16UpdateSettingsResponse\x12*\n\x07runtime\x18\x01 \x01(\x0b\x32\x19.pinch.v1.RuntimeSettings\x12\x1c\n\x14settings_fingerprint\x18\x02 \x01(\t*\xc1\x01\n\rSettingSource\x12\x1e\n\x1aSETTING_SOURCE_UNSPECIFIED\x10\x00\x12\x1a\n\x16SETTING_SOURCE_DEFAULT\x10\x01\x12\x17\n\x13SETTING_SOURCE_FILE\x10\x02\x12\x1e\n\x1aSETTING_SOURCE_ENVIRONMENT\x10\x03\x12\x1f\n\x1bSETTING_SOURCE_COMMAND_LINE\x10\x04\x12\x1a\n\x16SETTING_SOURCE_RUNTIME\x10\x05\x32\xaf\x01\n\x0c\x41\x64minService\x12J\n\x0bGetSettings\x12\x1c.pinch.v1.GetSettingsRequest\x1a\x1d.pinch.v1.GetSettingsResponse\x12S\n\x0eUpdateSettings\x12\x1f.pinch.v1.UpdateSettingsRequest\x1a .pinch.v1.UpdateSettingsResponseB8Z6github.com/pinch-grpc/pinch/clients/go/pinchv1;pinchv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,8 +32,8 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'pinch.v1.admin_pb2', _globa
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z6github.com/pinch-grpc/pinch/clients/go/pinchv1;pinchv1'
-  _globals['_SETTINGSOURCE']._serialized_start=654
-  _globals['_SETTINGSOURCE']._serialized_end=847
+  _globals['_SETTINGSOURCE']._serialized_start=671
+  _globals['_SETTINGSOURCE']._serialized_end=864
   _globals['_GETSETTINGSREQUEST']._serialized_start=34
   _globals['_GETSETTINGSREQUEST']._serialized_end=54
   _globals['_GETSETTINGSRESPONSE']._serialized_start=57
@@ -43,9 +43,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RUNTIMESETTINGS']._serialized_start=297
   _globals['_RUNTIMESETTINGS']._serialized_end=482
   _globals['_UPDATESETTINGSREQUEST']._serialized_start=484
-  _globals['_UPDATESETTINGSREQUEST']._serialized_end=551
-  _globals['_UPDATESETTINGSRESPONSE']._serialized_start=553
-  _globals['_UPDATESETTINGSRESPONSE']._serialized_end=651
-  _globals['_ADMINSERVICE']._serialized_start=850
-  _globals['_ADMINSERVICE']._serialized_end=1025
+  _globals['_UPDATESETTINGSREQUEST']._serialized_end=568
+  _globals['_UPDATESETTINGSRESPONSE']._serialized_start=570
+  _globals['_UPDATESETTINGSRESPONSE']._serialized_end=668
+  _globals['_ADMINSERVICE']._serialized_start=867
+  _globals['_ADMINSERVICE']._serialized_end=1042
 # @@protoc_insertion_point(module_scope)

@@ -188,6 +188,9 @@ class UpdateSettingsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     RUNTIME_FIELD_NUMBER: _builtins.int
+    PERSIST_FIELD_NUMBER: _builtins.int
+    persist: _builtins.bool
+    """Whether the change outlives the server: kept in its state directory, it stands over every other source."""
     @_builtins.property
     def runtime(self) -> Global___RuntimeSettings:
         """The knobs to turn; absent ones stay as they are. None at all is INVALID_ARGUMENT."""
@@ -196,10 +199,11 @@ class UpdateSettingsRequest(_message.Message):
         self,
         *,
         runtime: Global___RuntimeSettings | None = ...,
+        persist: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["runtime", b"runtime"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["runtime", b"runtime"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["persist", b"persist", "runtime", b"runtime"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -59,7 +59,9 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateSettings(self, request, context):
-        """UpdateSettings turns runtime knobs until the server stops. Knobs that are absent stay as they are.
+        """UpdateSettings turns runtime knobs in every process of the server, until it stops or, if asked, for good.
+        Knobs that are absent stay as they are. UNAVAILABLE when some process has not confirmed the change in time:
+        it may be in force already, and asking again is safe.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,7 +36,10 @@ class AdminServiceStub:
     GetSettings: _grpc.UnaryUnaryMultiCallable[_admin_pb2.GetSettingsRequest, _admin_pb2.GetSettingsResponse]
     """GetSettings returns every setting in force, secrets redacted."""
     UpdateSettings: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UpdateSettingsRequest, _admin_pb2.UpdateSettingsResponse]
-    """UpdateSettings turns runtime knobs until the server stops. Knobs that are absent stay as they are."""
+    """UpdateSettings turns runtime knobs in every process of the server, until it stops or, if asked, for good.
+    Knobs that are absent stay as they are. UNAVAILABLE when some process has not confirmed the change in time:
+    it may be in force already, and asking again is safe.
+    """
 
 @_typing.type_check_only
 class AdminServiceAsyncStub(AdminServiceStub):
@@ -46,7 +49,10 @@ class AdminServiceAsyncStub(AdminServiceStub):
     GetSettings: _aio.UnaryUnaryMultiCallable[_admin_pb2.GetSettingsRequest, _admin_pb2.GetSettingsResponse]  # type: ignore[assignment]
     """GetSettings returns every setting in force, secrets redacted."""
     UpdateSettings: _aio.UnaryUnaryMultiCallable[_admin_pb2.UpdateSettingsRequest, _admin_pb2.UpdateSettingsResponse]  # type: ignore[assignment]
-    """UpdateSettings turns runtime knobs until the server stops. Knobs that are absent stay as they are."""
+    """UpdateSettings turns runtime knobs in every process of the server, until it stops or, if asked, for good.
+    Knobs that are absent stay as they are. UNAVAILABLE when some process has not confirmed the change in time:
+    it may be in force already, and asking again is safe.
+    """
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
     """AdminService shows settings and turns runtime knobs. It needs the admin role when authentication is on."""
@@ -65,6 +71,9 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _admin_pb2.UpdateSettingsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.UpdateSettingsResponse, _abc.Awaitable[_admin_pb2.UpdateSettingsResponse]]:
-        """UpdateSettings turns runtime knobs until the server stops. Knobs that are absent stay as they are."""
+        """UpdateSettings turns runtime knobs in every process of the server, until it stops or, if asked, for good.
+        Knobs that are absent stay as they are. UNAVAILABLE when some process has not confirmed the change in time:
+        it may be in force already, and asking again is safe.
+        """
 
 def add_AdminServiceServicer_to_server(servicer: AdminServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
