@@ -53,7 +53,7 @@ def running(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningS
 
 
 def test_a_knob_is_turned_in_every_process_before_the_reply(running: RunningServer) -> None:
-    """Pruning is off everywhere once the reply is there, on again after the next, and the log has who did it."""
+    """Pruning is off everywhere once the reply is there, and on after the next; the log has who did it."""
     before = shown(running.grpc)
     assert all(is_pruned(one) for one in everywhere(running))
     off = turn(running.grpc, pinch_enabled=False)

@@ -17,10 +17,10 @@ A setting is taken from its environment variable, else from the settings file (`
 `PINCH_` variable or a value that is not legal stops the start; all are named at once. `pinch config check`
 tells them without a start, `pinch config show` prints what is in force, secrets hidden.
 
-`AdminService.UpdateSettings` turns `enabled`, `prefix_probe` and `relevance.enabled` while the service runs, in
-all of its processes before it answers; each change is logged with who asked for it. With `persist` the change is
-also kept in `runtime.json` in `store.state_dir` and stands over every other source at later starts; deleting the
-file, with the service stopped, undoes it.
+`AdminService.UpdateSettings` turns `enabled`, `prefix_probe` and `relevance.enabled` while the service runs,
+in all of its processes before it answers; each change is logged with who asked for it. With `persist` the
+change is also kept in `runtime.json` in `store.state_dir` and stands over every other source at later starts;
+deleting the file, with the service stopped, undoes it.
 
 ```toml
 budget_tokens = 60000
