@@ -15,32 +15,41 @@ def hints_of(chat: Chat, end: int | None = None) -> Hints:
     return hints
 
 
+def worth(hints: Hints, result: str, word: str) -> int:
+    """What an identifier of a result is worth."""
+    weighed = hints.weigh(result)
+    starts = weighed.sightings.starts.tolist()
+    return int(weighed.worth[starts.index(result.index(word))])
+
+
 def test_what_was_said_is_worth_nothing() -> None:
     """An identifier that a user, the model or a call has said stays in the conversation anyway."""
     hints = hints_of([user("look at src/app.py"), *round_of("ls", "src/app.py src/web.py")])
-    assert hints.weigh("src/app.py") == 0
-    assert hints.weigh("src/web.py") > 0
+    assert worth(hints, "src/app.py src/web.py", "src/app.py") == 0
+    assert worth(hints, "src/app.py src/web.py", "src/web.py") > 0
 
 
 def test_rare_is_worth_more() -> None:
     """The fewer results hold an identifier, the more it is worth."""
     chat = [user("go"), *round_of("a", "pkg/one.py pkg/two.py"), *round_of("b", "pkg/one.py")]
     hints = hints_of(chat)
-    assert hints.weigh("pkg/two.py") > hints.weigh("pkg/one.py") > 0
+    result = "pkg/one.py pkg/two.py"
+    assert worth(hints, result, "pkg/two.py") > worth(hints, result, "pkg/one.py") > 0
 
 
 def test_near_to_the_work_is_worth_more() -> None:
     """An identifier that shares a word with what was said last is likelier to return."""
     chat = [user("go"), *round_of("a", "core/planner.py web/server.py"), said("now src/planner.py next")]
     hints = hints_of(chat)
-    assert hints.weigh("core/planner.py") > hints.weigh("web/server.py")
+    result = "core/planner.py web/server.py"
+    assert worth(hints, result, "core/planner.py") > worth(hints, result, "web/server.py")
 
 
 def test_only_what_stood_before_the_event_counts() -> None:
     """What is said after an event changes nothing at it."""
     chat = [user("go"), *round_of("a", "core/planner.py"), said("core/planner.py it is")]
-    assert hints_of(chat, end=3).weigh("core/planner.py") > 0
-    assert hints_of(chat).weigh("core/planner.py") == 0
+    assert worth(hints_of(chat, end=3), "core/planner.py", "core/planner.py") > 0
+    assert worth(hints_of(chat), "core/planner.py", "core/planner.py") == 0
 
 
 def test_reading_on_is_reading_at_once() -> None:
@@ -49,5 +58,14 @@ def test_reading_on_is_reading_at_once() -> None:
     stepwise = hints_of(chat, end=3)
     stepwise.read(len(chat))
     at_once = hints_of(chat)
-    for word in ("core/one.py", "x/two.py", "unseen_word"):
-        assert stepwise.weigh(word) == at_once.weigh(word)
+    for word in ("core/one.py", "x/two.py"):
+        result = "core/one.py x/two.py"
+        assert worth(stepwise, result, word) == worth(at_once, result, word)
+
+
+def test_a_result_counts_once_however_often_it_says_a_thing() -> None:
+    """Rarity is the number of results that hold an identifier, not of places where it stands."""
+    chat = [user("go"), *round_of("a", "pkg/one.py pkg/one.py pkg/two.py"), *round_of("b", "nothing else")]
+    hints = hints_of(chat)
+    result = "pkg/one.py pkg/one.py pkg/two.py"
+    assert worth(hints, result, "pkg/one.py") == worth(hints, result, "pkg/two.py")

@@ -13,6 +13,7 @@ from pinch_server.core.identifiers import identifiers
 from pinch_server.core.keyed import elide, omit, step_of
 from pinch_server.core.trimming import Step
 from tests.checker.markers import violations
+from tests.core.weighing import weighing
 
 LOG = "".join(
     f"2026-01-{i % 28 + 1:02d}T10:00:{i % 60:02d}Z INFO worker-{i % 7} id={i * 2654435761 % 2**32:08x} ok\n"
@@ -39,9 +40,12 @@ TEXTS = {
 }  # fmt: skip
 
 
-def weigh(word: str) -> float:
+def worth_of(word: str) -> float:
     """Some identifiers are worth more, some nothing."""
     return len(word) % 4 / 3
+
+
+weigh = weighing(worth_of)
 
 
 def problems(olds: list[str], news: list[str]) -> list[str]:
@@ -107,7 +111,7 @@ def test_the_worthy_line_stays() -> None:
         + "fatal: no space\n"
         + LOG[30_000:]
     )
-    (shorter,) = elide([text], lambda word: float(word == "build/out_7.tar.gz"))
+    (shorter,) = elide([text], weighing(lambda word: float(word == "build/out_7.tar.gz")))
     assert "wrote build/out_7.tar.gz here\n" in shorter
     assert "fatal: no space\n" in shorter
 
@@ -122,7 +126,9 @@ def test_the_list_of_a_placeholder(text: str, chars: int) -> None:
     assert found is not None
     mentioned = found[1] or ""
     assert len(mentioned) <= chars
-    assert set(mentioned.split(", ") if mentioned else []) <= {w for w in identifiers(text) if weigh(w) > 0}
+    assert set(mentioned.split(", ") if mentioned else []) <= {
+        w for w in identifiers(text) if worth_of(w) > 0
+    }
 
 
 def test_the_same_in_every_process() -> None:

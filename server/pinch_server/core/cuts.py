@@ -9,13 +9,15 @@ from typing import Final
 import regex
 
 _ESCAPE: Final = regex.compile(
-    r"""(?: \x1b\[ | \x9b ) [0-?]* [ -/]* [@-~]            # CSI: colours, cursor moves
+    r"""(?: \x1b\[ | \x9b ) [0-?]{0,900} [ -/]{0,99} [@-~]  # CSI: colours, cursor moves
       | (?: \x1b\] | \x9d ) [^\x07\x1b\x9c]{0,1000} (?: \x07 | \x1b\\ | \x9c )  # OSC: titles, links
       | \x1b [PX^_] [^\x1b\x9c]{0,1000} (?: \x1b\\ | \x9c )        # DCS, SOS, PM, APC
-      | \x1b [ -/]* [0-~]                                  # two-character and charset escapes
+      | \x1b [ -/]{0,999} [0-~]                             # two-character and charset escapes
     """,
     regex.VERBOSE | regex.DOTALL,
 )
+_LONGEST_ESCAPE: Final = 1_004
+"""Code points; a longer sequence may be cut."""
 _CLUSTER: Final = regex.compile(r"\X")
 _FLAGS_BEFORE: Final = regex.compile(r"(?r)[\U0001F1E6-\U0001F1FF]+\Z")
 _LOOK: Final = 256
@@ -44,7 +46,8 @@ def _settle(text: str, position: int, *, forward: bool) -> int:
 
 
 def _out_of_escape(text: str, position: int, *, forward: bool) -> int:
-    start = max(text.rfind(opener, 0, position) for opener in ("\x1b", "\x9b", "\x9d"))
+    floor = max(0, position - _LONGEST_ESCAPE)
+    start = max(text.rfind(opener, floor, position) for opener in ("\x1b", "\x9b", "\x9d"))
     if start < 0:
         return position
     match = _ESCAPE.match(text, start)

@@ -1,23 +1,28 @@
 """What the conversation before an event says of identifiers: which are rare, and which were not said yet."""
 
-import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pinch_server.core.conversation import Message, Speaker
-from pinch_server.core.draft import Draft
-from pinch_server.core.identifiers import identifiers
+from pinch_server.core.draft import Draft, DraftResult
+from pinch_server.core.sightings import Ints, Sightings, read_texts
+from pinch_server.core.worth import UNIT, Weighed
 
 _RECENT_OUTPUTS: Final = 4
 """Newest messages of the model that say what it is working on."""
-_NEAR_WEIGHT: Final = 2.0
+_NEAR_WEIGHT: Final = 2
+_RARITY: Final = np.rint(UNIT / np.sqrt(np.maximum(np.arange(4_096), 1))).astype(np.int64)
+_SLOTS: Final = 1 << 20
+"""Words of the newest outputs are known by this much of a hash."""
 
 
 @dataclass(slots=True)
 class Hints:
-    """Reads a conversation once, as far as the newest event, and weighs identifiers for it.
+    """Reads a conversation once, and weighs identifiers by what stands before the newest event.
 
     Attributes:
         messages: The whole history.
@@ -28,46 +33,72 @@ class Hints:
     draft: Draft
     _end: int = 0
     _results: int = 0
-    _spoken: set[str] = field(default_factory=set)
-    _holders: Counter[str] = field(default_factory=Counter)
-    _near: frozenset[str] = frozenset()
+    _read: dict[str, Sightings] = field(default_factory=dict)
+    _is_spoken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    _holders: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _is_near: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     def read(self, end: int) -> None:
         """Takes all that stands before `end` into account."""
+        if not self._read:
+            self._read_all()
         for message in self.messages[self._end : end]:
             for text in message.fixed:
-                self._spoken.update(identifiers(text))
+                self._is_spoken[self._read[text].names] = True
         self._end = max(self._end, end)
         results = self.draft.results
         while self._results < len(results) and results[self._results].message < end:
-            self._holders.update(identifiers("\n".join(results[self._results].originals)))
+            self._holders[self._names_in(results[self._results])] += 1
             self._results += 1
-        self._near = self._working_set(end)
+        self._is_near = self._working_set(end)
 
-    def _working_set(self, end: int) -> frozenset[str]:
+    def _read_all(self) -> None:
+        """Reads every text there is, each once; what comes later gets no say before its time."""
+        texts = list(dict.fromkeys(self._texts()))
+        found, count = read_texts(texts)
+        self._read = dict(zip(texts, found, strict=True))
+        self._is_spoken = np.zeros(count, dtype=np.bool_)
+        self._holders = np.zeros(count, dtype=np.int64)
+
+    def _texts(self) -> Iterator[str]:
+        for message in self.messages:
+            yield from message.fixed
+        for result in self.draft.results:
+            yield from result.originals
+
+    def _names_in(self, result: DraftResult) -> Ints:
+        """The identifiers of a result, each once."""
+        names = [self._read[text].names[self._read[text].each()] for text in result.originals]
+        return names[0] if len(names) == 1 else np.unique(np.concatenate([*names, np.zeros(0, np.int64)]))
+
+    def _working_set(self, end: int) -> NDArray[np.bool_]:
         """The words of what was said last: identifiers that share one are likelier to return."""
-        near: set[str] = set()
+        near = np.zeros(_SLOTS, dtype=np.bool_)
         outputs = 0
         for message in reversed(self.messages[:end]):
             if message.speaker is Speaker.MODEL:
                 outputs += 1
             if message.speaker is Speaker.MODEL or message.is_turn:
                 for text in message.fixed:
-                    near.update(part for word in identifiers(text) for part in _parts(word))
+                    near[_slots(self._read[text])] = True
             if outputs >= _RECENT_OUTPUTS:
                 break
-        return frozenset(near)
+        return near
 
-    def weigh(self, word: str) -> float:
-        """What an identifier is worth: nothing once it was said, more the fewer results hold it."""
-        if word in self._spoken:
-            return 0.0
-        worth = 1.0 / math.sqrt(max(1, self._holders[word]))
-        return worth * _NEAR_WEIGHT if not self._near.isdisjoint(_parts(word)) else worth
+    def weigh(self, text: str) -> Weighed:
+        """What each identifier of a text is worth: nothing once it was said, more the fewer results hold it.
+
+        Args:
+            text: A text of a result of this conversation.
+        """
+        found = self._read[text]
+        worth = _RARITY[np.minimum(self._holders[found.names], len(_RARITY) - 1)]
+        worth[self._is_spoken[found.names]] = 0
+        is_near = np.zeros(len(worth), dtype=np.bool_)
+        is_near[found.part_rows[self._is_near[_slots(found)]]] = True
+        worth[is_near[found.firsts]] *= _NEAR_WEIGHT
+        return Weighed(found, worth)
 
 
-def _parts(word: str) -> list[str]:
-    pieces = word
-    for mark in "./:-":
-        pieces = pieces.replace(mark, " ")
-    return [piece for piece in pieces.split() if len(piece) > 3]
+def _slots(found: Sightings) -> Ints:
+    return (found.part_hashes & np.uint64(_SLOTS - 1)).astype(np.int64)

@@ -5,45 +5,33 @@ may need next; a placeholder lists some of what it hides. Nothing is paraphrased
 the original, in order, and every gap says how many characters it hides.
 """
 
-import heapq
-import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pinch_server.core import trimming
 from pinch_server.core.cuts import head_end, tail_start
-from pinch_server.core.identifiers import identifiers, marked, words
+from pinch_server.core.identifiers import identifiers
 from pinch_server.core.keyed_shape import END_CHARS, GAP_CHARS, recognised_step
 from pinch_server.core.limits import BOUNDS, PLAIN_KEPT_CHARS
+from pinch_server.core.pieces import NEAR_CHARS, Pieces
+from pinch_server.core.sightings import LEAST_CHARS, Ints
 from pinch_server.core.trimming import Step, marker, placeholder
+from pinch_server.core.worth import Weighed
 
-Weigh = Callable[[str], float]
-"""What an identifier is worth to the conversation; 0 for one it does not need."""
+Weigh = Callable[[str], Weighed]
+"""Finds what the identifiers of a text are worth to the conversation."""
 
-_PIECE_CHARS: Final = 400
-"""The longest piece that is kept or left as one: a line, or a stretch of a longer one."""
-_BLOCK_CHARS: Final = 200
-"""Short lines are kept with those that follow, up to about this many characters."""
-_NEAR_CHARS: Final = 80
-"""How far a cut moves to a break."""
 _LEAST_SHARE: Final = 240
 _LONGEST_LIST: Final = int(BOUNDS["placeholder_chars"].high) + 1
 _MENTIONED: Final = "; mentioned: "
-_ERROR: Final = re.compile(r"(?:error|exception|traceback|fatal|panic|fail(?:ed|ure)?)\b")
-_ERRORS_SEEN: Final = 64
-_ERROR_WEIGHT: Final = 2.0
+_SEPARATOR: Final = ", "
+_SIGNS: Final = (" chars trimmed...]", ": result omitted")
+"""Whatever was trimmed holds one of these."""
 _BREAK: Final = re.compile(r"[\s,;]")
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    start: int
-    end: int
-    words: frozenset[str]
-    bonus: float
 
 
 def elide(texts: Sequence[str], weigh: Weigh) -> list[str]:
@@ -89,7 +77,7 @@ def omit(tool: str, texts: Sequence[str], weigh: Weigh, chars: int) -> list[str]
         if is_named:
             replacement = marker(len(text))
         elif text.strip() and len(bare) < len(text):
-            listing = _listing(tool, _mentions("\n".join(texts), weigh, min(chars, len(text) // 2)))
+            listing = _listing(tool, _mentions(texts, weigh, min(chars, len(text) // 2)))
             replacement = listing if len(listing) < len(text) else bare
             is_named = True
         omitted.append(replacement if len(replacement) < len(text) and text.strip() else text)
@@ -98,11 +86,13 @@ def omit(tool: str, texts: Sequence[str], weigh: Weigh, chars: int) -> list[str]
 
 def _listing(tool: str, mentioned: Sequence[str]) -> str:
     bare = placeholder(tool)
-    return f"{bare[:-1]}{_MENTIONED}{', '.join(mentioned)}]" if mentioned else bare
+    return f"{bare[:-1]}{_MENTIONED}{_SEPARATOR.join(mentioned)}]" if mentioned else bare
 
 
 def step_of(tool: str, texts: Sequence[str]) -> Step:
     """How far these texts already are by their own shape, in this form or the plain one."""
+    if not any(sign in text for text in texts for sign in _SIGNS):
+        return Step.WHOLE
     bare = placeholder(tool)
     listing = next((index for index, text in enumerate(texts) if _is_listing(bare, text)), None)
     if listing is not None:
@@ -116,7 +106,7 @@ def _is_listing(bare: str, text: str) -> bool:
     named = bare[:-1] + _MENTIONED
     if not (text.startswith(named) and text.endswith("]") and len(text) <= len(named) + _LONGEST_LIST):
         return False
-    return all(identifiers(item) == [item] for item in text[len(named) : -1].split(", "))
+    return all(identifiers(item) == [item] for item in text[len(named) : -1].split(_SEPARATOR))
 
 
 def short_marker(removed: int) -> str:
@@ -140,36 +130,49 @@ def elide_text(text: str, weigh: Weigh, kept_chars: int) -> str:
         return text
     head = _line_cut(text, head_end(text, min(END_CHARS, kept_chars // 4)), forward=False)
     tail = _line_cut(text, tail_start(text, len(text) - min(END_CHARS, kept_chars // 4)), forward=True)
-    found = words(text[head:tail])
-    seen = {*words(text[:head]), *words(text[tail:])}
-    worth = {word: weigh(word) for word in marked(found) if word not in seen}
-    worth = {word: value for word, value in worth.items() if value > 0}
-    pieces = _pieces(text, head, tail, worth, found)
-    chosen = _choose(text, pieces, worth, (head, tail), kept_chars - head - (len(text) - tail))
-    spans = _joined([(0, head), *chosen, (tail, len(text))])
+    room = kept_chars - head - (len(text) - tail)
+    spans = _joined([(0, head), *_choose(text, weigh(text), head, tail, room), (tail, len(text))])
     shorter = _write(text, spans)
     return shorter if len(shorter) < len(text) else text
 
 
-def _mentions(text: str, weigh: Weigh, chars: int) -> list[str]:
-    """The identifiers that a placeholder of a text should mention, most worth a character first.
+def _mentions(texts: Sequence[str], weigh: Weigh, chars: int) -> list[str]:
+    """The identifiers that a placeholder should mention, most worth a character first.
 
     Args:
-        text: The text as it came.
+        texts: The texts of the result, in order.
         weigh: The worth of an identifier.
         chars: How long the list may be, separators included (characters).
     """
-    worth = {word: weigh(word) for word in identifiers(text)}
-    order = sorted(worth, key=lambda word: -worth[word] / (len(word) + 2))
+    most = 2 * chars // (LEAST_CHARS + len(_SEPARATOR))
+    found: dict[str, float] = {}
+    for text in texts:
+        weighed = weigh(text)
+        rows = weighed.sightings.each()
+        starts, ends = weighed.sightings.starts[rows], weighed.sightings.ends[rows]
+        ratios = weighed.worth[rows] / (ends - starts + len(_SEPARATOR))
+        best = _greatest(ratios, most)[:most]
+        spans = zip(starts[best].tolist(), ends[best].tolist(), ratios[best].tolist(), strict=True)
+        for start, end, ratio in spans:
+            found.setdefault(text[start:end], ratio)
     listed: list[str] = []
     room = chars
-    for word in order:
-        if worth[word] <= 0:
+    for word in found if len(texts) == 1 else sorted(found, key=lambda word: -found[word]):
+        if room < LEAST_CHARS + len(_SEPARATOR):
             break
-        if len(word) + 2 <= room:
+        if len(word) + len(_SEPARATOR) <= room:
             listed.append(word)
-            room -= len(word) + 2
+            room -= len(word) + len(_SEPARATOR)
     return listed
+
+
+def _greatest(values: NDArray[np.float64], most: int) -> Ints:
+    """The rows of the greatest values above 0, greatest first, equal ones in order: at least `most`."""
+    least = 0.0
+    if 0 < most < len(values):
+        least = float(np.partition(values, len(values) - most)[len(values) - most])
+    rows = np.flatnonzero((values >= least) & (values > 0))
+    return rows[np.argsort(-values[rows], kind="stable")]
 
 
 def _line_cut(text: str, position: int, *, forward: bool) -> int:
@@ -177,81 +180,17 @@ def _line_cut(text: str, position: int, *, forward: bool) -> int:
     if not 0 < position < len(text):
         return position
     if forward:
-        near = text[position : position + _NEAR_CHARS]
+        near = text[position : position + NEAR_CHARS]
         at = near.find("\n")
         if at < 0:
             match = _BREAK.search(near)
             at = match.start() if match else -1
         return position if at < 0 else tail_start(text, position + at + 1)
-    near = text[max(0, position - _NEAR_CHARS) : position]
+    near = text[max(0, position - NEAR_CHARS) : position]
     at = near.rfind("\n")
     if at < 0:
         at = max((match.start() for match in _BREAK.finditer(near)), default=-1)
     return position if at < 0 else head_end(text, position - len(near) + at + 1)
-
-
-def _pieces(text: str, start: int, end: int, worth: dict[str, float], found: Sequence[str]) -> list[_Piece]:
-    """The lines between head and tail that hold a worthy word or an error, and what follows short ones.
-
-    Only they are looked at: a text of a megabyte has too many lines to weigh each. Long lines come in
-    stretches on a grid from their start; where those are cut for good is settled when they are chosen.
-    """
-    hits = _hits(text, start, worth, found)
-    hits.extend((at, None) for at in _errors(text, start, end))
-    hits.sort(key=lambda hit: hit[0])
-    pieces: list[_Piece] = []
-    stop, held, has_error = start, set[str](), False
-    first = start
-    for at, word in hits:
-        if at >= stop:
-            if held or has_error:
-                pieces.append(_Piece(first, stop, frozenset(held), _ERROR_WEIGHT if has_error else 0.0))
-            first, stop = _around(text, at, stop, end)
-            held, has_error = set(), False
-        if word is None:
-            has_error = True
-        else:
-            held.add(word)
-    if held or has_error:
-        pieces.append(_Piece(first, stop, frozenset(held), _ERROR_WEIGHT if has_error else 0.0))
-    return pieces
-
-
-def _around(text: str, at: int, floor: int, end: int) -> tuple[int, int]:
-    """The piece that holds position `at`: a block of short lines, or a stretch of a long one."""
-    first = max(floor, text.rfind("\n", floor, at) + 1)
-    stop = text.find("\n", at, end) + 1 or end
-    if stop - first > _PIECE_CHARS:
-        first += (at - first) // _PIECE_CHARS * _PIECE_CHARS
-        return first, min(stop, first + _PIECE_CHARS)
-    while stop - first < _BLOCK_CHARS and stop < end:
-        after = text.find("\n", stop, end) + 1 or end
-        if after - first > _PIECE_CHARS:
-            break
-        stop = after
-    return first, stop
-
-
-def _hits(
-    text: str, start: int, worth: dict[str, float], found: Sequence[str]
-) -> list[tuple[int, str | None]]:
-    """Where each worthy word stands, given all words in order of appearance."""
-    hits: list[tuple[int, str | None]] = []
-    position = start
-    for word in found:
-        if word in worth:
-            at = text.find(word, position)
-            hits.append((at, word))
-            position = at + len(word)
-    return hits
-
-
-def _errors(text: str, start: int, end: int) -> Iterator[int]:
-    """Where the first words of failure stand; a log of nothing else is not worth more for each."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        for found in islice(_ERROR.finditer(lowered, start, end), _ERRORS_SEEN):
-            yield found.start()
 
 
 def _settle(text: str, position: int, head: int, tail: int) -> int:
@@ -263,35 +202,18 @@ def _settle(text: str, position: int, head: int, tail: int) -> int:
     return max(head, position if is_line_end else _line_cut(text, position, forward=False))
 
 
-def _choose(
-    text: str, pieces: Sequence[_Piece], worth: dict[str, float], middle: tuple[int, int], room: int
-) -> list[tuple[int, int]]:
-    """The pieces most worth their length, each identifier counted once; lazily greedy."""
-    known: set[str] = set()
-
-    def value(piece: _Piece) -> float:
-        # The order of a set is not the same in every process, and so is a sum of floats; fsum's is.
-        total = math.fsum(worth[word] for word in piece.words if word not in known) + piece.bonus
-        return total / (piece.end - piece.start + GAP_CHARS)
-
-    heap = [(-value(piece), index) for index, piece in enumerate(pieces)]
-    heapq.heapify(heap)
+def _choose(text: str, weighed: Weighed, head: int, tail: int, room: int) -> list[tuple[int, int]]:
+    """The pieces between head and tail that are most worth their length, each identifier counted once."""
+    if head >= tail:
+        return []
+    pieces = Pieces.of(text, weighed, head, tail)
     chosen: list[tuple[int, int]] = []
-    while heap and room > 0:
-        claimed, index = heapq.heappop(heap)
-        piece = pieces[index]
-        length = piece.end - piece.start
-        if length + GAP_CHARS - (_NEAR_CHARS if length == _PIECE_CHARS else 0) > room:
-            continue
-        current = -value(piece)
-        if heap and claimed < current and current > heap[0][0]:
-            heapq.heappush(heap, (current, index))
-            continue
-        start, end = _settle(text, piece.start, *middle), _settle(text, piece.end, *middle)
+    while room > GAP_CHARS and (piece := pieces.best(room)) is not None:
+        start, end = (_settle(text, at, head, tail) for at in (pieces.starts[piece], pieces.ends[piece]))
         cost = end - start + GAP_CHARS
-        if current < 0 and start < end and cost <= room:
+        if start < end and cost <= room:
             chosen.append((start, end))
-            known.update(piece.words)
+            pieces.keep(piece)
             room -= cost
     return sorted(chosen)
 
