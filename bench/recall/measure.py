@@ -169,8 +169,8 @@ def _row(name: str, share: float, outcomes: Sequence[Outcome]) -> Row:
     reductions = np.array([1 - outcome.after / outcome.before for outcome in outcomes])
     owners = np.array([sessions.index(outcome.session) for outcome in outcomes])
     quoted = [kept / needed for needed, kept in (o.lines for o in outcomes) if needed]
-    low, high = _interval(recalls, owners, len(sessions))
-    reduction_low, reduction_high = _interval(reductions, owners, len(sessions))
+    low, high = interval(recalls, owners, len(sessions))
+    reduction_low, reduction_high = interval(reductions, owners, len(sessions))
     return Row(
         policy=name,
         budget_share=share,
@@ -189,7 +189,7 @@ def _row(name: str, share: float, outcomes: Sequence[Outcome]) -> Row:
     )
 
 
-def _interval(values: NDArray[np.float64], owners: NDArray[np.intp], count: int) -> tuple[float, float]:
+def interval(values: NDArray[np.float64], owners: NDArray[np.intp], count: int) -> tuple[float, float]:
     """The 95% bootstrap interval of the mean over points, whole conversations drawn with replacement."""
     sums = np.bincount(owners, weights=values, minlength=count)
     sizes = np.bincount(owners, minlength=count)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from bench.recall.measure import Result
+from bench.recall.paired import FIGURES, Difference, difference
 from bench.recall.report import LIKE_REDUCTIONS
 
 _PAGE: Final = """# What the next message needs, and still finds
@@ -50,7 +51,18 @@ Recall, then lines.
 
 | policy | {shares} |
 |---|{rules}
-{alike}"""
+{alike}{paired}"""
+
+_PAIRED: Final = """
+## `{name}` against each other, point by point
+
+How far `{name}` is above the other at the same budget, with the 95% interval of the difference,
+conversations drawn with replacement: where that holds 0, the difference may be chance. Read the first
+two beside the third.
+
+| other | budget | recall | lines | removed |
+|---|---:|---:|---:|---:|
+{differences}"""
 
 
 def page(results: Sequence[Result], source: str, command: str) -> str:
@@ -82,7 +94,28 @@ def page(results: Sequence[Result], source: str, command: str) -> str:
         shares=" | ".join(f"{share:.0%} removed" for share in LIKE_REDUCTIONS),
         rules="---:|" * len(LIKE_REDUCTIONS),
         alike=alike,
+        paired=_paired(results),
     )
+
+
+def _paired(results: Sequence[Result]) -> str:
+    """The shipped pruner, or else the first, against every other; nothing where there is no other."""
+    one = next((result for result in results if result.policy == "pinch"), results[0])
+    others = [result for result in results if result is not one]
+    if not others:
+        return ""
+    differences = "".join(
+        f"| {_name(other)} | {row.budget_share:.0%} | "
+        + " | ".join(_signed(difference(one, other, row.budget_share, figure)) for figure in FIGURES.values())
+        + " |\n"
+        for row in one.rows
+        for other in others
+    )
+    return _PAIRED.format(name=one.policy, differences=differences)
+
+
+def _signed(found: Difference | None) -> str:
+    return "-" if found is None else f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
 
 
 def _name(result: Result) -> str:

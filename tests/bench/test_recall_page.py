@@ -2,6 +2,7 @@
 
 from bench.recall.measure import Result, Row
 from bench.recall.page import page
+from bench.recall.survival import Outcome
 
 
 def row(share: float, recall: float, lines: float | None, reduction: float) -> Row:
@@ -23,3 +24,19 @@ def test_what_was_not_measured_is_a_dash() -> None:
     """Where nothing quotes lines, or nothing was removed as much, the page shows a dash."""
     result = Result("mine", (row(0.5, 0.9, None, 0.4),), ())
     assert "| `mine` | 0.925 / - | - / - | - / - | - / - |" in page([result], "one", "x")
+
+
+def outcome(session: str, kept: int, after: int) -> Outcome:
+    """One pruned prefix of 100 tokens in which four identifiers and no line were needed."""
+    return Outcome(session, 0.5, (4, kept), (0, 0), 100, after, budget_met=True)
+
+
+def test_two_pruners_are_compared_point_by_point() -> None:
+    """The page shows the mean difference on the same points with its interval, and none against itself."""
+    rows = (row(0.5, 0.9, None, 0.4),)
+    one = Result("pinch", rows, (outcome("a", 4, 60), outcome("b", 3, 60)))
+    other = Result("other", rows, (outcome("a", 2, 50), outcome("b", 1, 50)))
+    text = page([other, one], "one", "x")
+    assert "## `pinch` against each other" in text
+    assert "| `other` | 50% | +0.500 (+0.500 to +0.500) | - | -0.100 (-0.100 to -0.100) |" in text
+    assert "point by point" not in page([one], "one", "x")
