@@ -299,10 +299,11 @@ def _by_text(rows: _Rows, begins: Ints) -> tuple[list[Sightings], int]:
     count = len(rows.starts)
     owners = np.searchsorted(begins, rows.starts, side="right") - 1
     # One sort brings equal words together, each in order of appearance; forty bits of hash tell them apart.
-    low = np.uint64((1 << _ROW_BITS) - 1)
+    row_bits = max(_ROW_BITS, count.bit_length())
+    low = np.uint64((1 << row_bits) - 1)
     packed = np.sort((rows.hashes & ~low) | np.arange(count, dtype=np.uint64))
     order = (packed & low).astype(np.int64)
-    hashes = packed >> np.uint64(_ROW_BITS)
+    hashes = packed >> np.uint64(row_bits)
     is_new_name, is_first = np.ones(count, dtype=np.bool_), np.ones(count, dtype=np.bool_)
     is_new_name[1:] = hashes[1:] != hashes[:-1]
     is_first[1:] = is_new_name[1:] | (owners[order[1:]] != owners[order[:-1]])
