@@ -113,7 +113,9 @@ def test_same_history_same_bytes_call_after_call() -> None:
 
 def test_an_event_goes_down_to_the_target() -> None:
     """Once over budget, trimming goes on to the low-water mark, so that the next calls need no event."""
-    plan = planned(session(14), budget_tokens=24_000, target_tokens=12_000, keep_last_rounds=4)
+    plan = planned(
+        session(14), budget_tokens=24_000, target_tokens=12_000, keep_last_rounds=4, ledger_share=None
+    )
     assert plan.stats.final_tokens <= 24_000
     assert len({e.event_message for e in plan.edits}) == 1
 
@@ -167,6 +169,7 @@ TIGHT: dict[str, Any] = {
     "target_tokens": 10_000,
     "min_gain": 0.1,
     "keep_last_rounds": 2,
+    "ledger_share": None,
 }
 
 
@@ -252,6 +255,20 @@ def test_keyed_results_take_a_second_step() -> None:
     )
     assert plan.edits[0].new.startswith("[t0: result omitted; mentioned: src/module_")
     assert plan.edits[0].action is Action.OMITTED
+
+
+def test_second_steps_go_on_to_the_target() -> None:
+    """Excerpts alone leave a session just under its budget; placeholders take it down to the target."""
+    words = " ".join(f"src/module_{index}.py" for index in range(600))
+    chat = [user("go")]
+    for index in range(6):
+        chat += round_of(f"t{index}", words)
+    plan = planned(chat, **{**TIGHT, "trim_style": TrimStyle.KEYED})
+    elided, omitted = (
+        [e for e in plan.edits if e.action is action] for action in (Action.ELIDED, Action.OMITTED)
+    )
+    assert omitted[-1].message < elided[0].message
+    assert plan.stats.final_tokens <= 10_000
 
 
 def test_an_excerpt_that_came_in_takes_no_second_step() -> None:

@@ -14,7 +14,7 @@ _REASONS: Final = {
     "not_understood": "it was not understood as a conversation",
     "unsupported_state": "its history is with the provider, not in the body",
     "nothing_to_trim": "nothing in it may be trimmed",
-    "gain_too_small": "there is too little to gain (min_gain, min_tokens_saved)",
+    "gain_too_small": "there is too little to gain (min_gain, min_tokens_saved, ledger_share)",
     "internal_error": "an error inside; the log of the service has it",
 }
 # Where a budget was missed although all that may be trimmed was, or would have been.

@@ -128,9 +128,8 @@ class Event:
                 break
             self.draft.take_first_step(result, self.form, self.limits.max_summarize_chars, reason, self.end)
         if self.form.has_second_step:
-            # Only the budget is worth what an excerpt still says; the low-water mark is not.
             for result in ordered:
-                if self.draft.total <= self.limits.budget_tokens:
+                if not self._is_above():
                     break
                 self.draft.take_second_step(result, self.form, reason, self.end)
         if self.limits.omit_images:

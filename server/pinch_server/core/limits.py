@@ -95,7 +95,9 @@ class Limits:
         omit_images: Whether old images inside tool results may become a text part when the budget needs it.
         trigger: What calls for an event under replay.
         ledger_share: Under replay, no event that leaves the session dearer than this against an untrimmed
-            one, by its calls so far at the cache's prices (share; None: not reckoned).
+            one, by its calls so far at the cache's prices (share; None: not reckoned). An event that comes
+            just before a session ends never pays back, and no history says that the end is near: this bounds
+            what it can cost.
         ledger_ceiling: Above so many budgets an event is held whatever the ledger says (0: never).
         cache_write_multiplier: What a token written to the provider's cache costs, in uncached ones.
         cache_read_multiplier: What a token read from it costs, in uncached ones.
@@ -107,7 +109,7 @@ class Limits:
     max_summarize_chars: int = 4_000
     protected_max_chars: int = 20_000
     extra_fixed_tokens: int | None = None
-    keep_last_rounds: int = 8
+    keep_last_rounds: int = 2
     target_tokens: int | None = None
     min_tokens_saved: int = 0
     min_gain: float = 0.25
@@ -119,8 +121,8 @@ class Limits:
     caps_on_arrival: bool = False
     omit_images: bool = True
     trigger: Trigger = Trigger.BUDGET
-    ledger_share: float | None = None
-    ledger_ceiling: float = 1.5
+    ledger_share: float | None = 0.1
+    ledger_ceiling: float = 1.25
     cache_write_multiplier: float = 1.25
     cache_read_multiplier: float = 0.1
     cache_expected_calls: int = 20
