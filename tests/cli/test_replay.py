@@ -61,6 +61,63 @@ def test_the_report_is_one_file(folder: Path) -> None:
     assert (first if isinstance(first, str) else first[0]["text"])[:40] not in page
 
 
+def test_the_report_may_do_nothing(folder: Path) -> None:
+    """A report comes by mail: it forbids itself scripts, requests and forms, and has none."""
+    report = folder / "report.html"
+    assert invoke("replay", str(folder / "one.json"), "--html", str(report), *SMALL).exit_code == 0
+    page = report.read_text()
+    assert "Content-Security-Policy" in page
+    assert "default-src 'none'" in page
+    assert not re.search(r"<script|<form|<iframe|<object| on[a-z]+=|javascript:", page)
+
+
+def test_the_report_fits_a_phone(folder: Path) -> None:
+    """Every table stands in a box of its own that scrolls, so that a narrow page is as wide as its window."""
+    report = folder / "report.html"
+    assert invoke("replay", str(folder), "--html", str(report), *SMALL).exit_code == 0
+    page = report.read_text()
+    assert (
+        page.count("<table>") == page.count('<div class="wide"><table>') == page.count("</table></div>") == 3
+    )
+
+
+def test_charts_have_round_numbers_and_the_budget(folder: Path) -> None:
+    """Axes end at a round number; the budget is a level line among the tokens, not among the dollars."""
+    report = folder / "report.html"
+    assert invoke("replay", str(folder / "one.json"), "--html", str(report), *SMALL).exit_code == 0
+    tokens, dollars = re.findall(r"<svg.*?</svg>", report.read_text())
+    assert [re.sub("<[^>]*>", "", text) for text in re.findall('<text[^>]*end">[^<]*', tokens)][:3] == [
+        "0",
+        "25,000",
+        "50,000",
+    ]
+    assert ('class="budget"' in tokens, 'class="budget"' in dollars) == (True, False)
+
+
+def test_a_pipe_gets_no_progress_bar(folder: Path) -> None:
+    """Where nobody watches, nothing is drawn, and no name is folded."""
+    told = invoke("replay", str(folder)).stderr
+    assert "Replaying" not in told
+    assert "one.json" in told
+
+
+def test_a_bad_line_is_told_by_its_number(tmp_path: Path) -> None:
+    """The line of a log that is no JSON is named, so that it can be found."""
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"role": "user", "content": "a\u2028b"}\n\n{"role": bad\n')
+    with pytest.raises(TranscriptError, match=r"^line 3 is no JSON: Expecting value \(column 10\)$"):
+        read_transcript(path)
+
+
+def test_one_message_is_a_session(tmp_path: Path) -> None:
+    """A session of one message has one call and costs the same with pruning."""
+    path = tmp_path / "one.json"
+    path.write_text('{"messages": [{"role": "user", "content": "hi"}]}')
+    told = json.loads(invoke("replay", str(path), "--json").stdout)
+    assert len(told["sessions"][0]["calls"]) == 1
+    assert told["change"] == 0
+
+
 def test_names_are_escaped(folder: Path, bodies: dict[str, dict[str, Any]]) -> None:
     """A file's name is text in the report, never markup."""
     odd = folder / "<b>&.json"

@@ -12,6 +12,8 @@ EXIT_FAILED: Final = 1
 EXIT_REFUSED: Final = 2
 """What was asked for, or the input, is wrong."""
 
+_UNBOUND: Final = 200
+
 
 def console() -> Console:
     """Standard error, as it is now."""
@@ -19,8 +21,11 @@ def console() -> Console:
 
 
 def show(shown: RenderableType) -> None:
-    """Writes a table to standard error, as wide as the terminal at most, no line ending in blanks."""
-    screen = Console(file=sys.stderr, highlight=False)
+    """Writes a table to standard error, as wide as the terminal at most, no line ending in blanks.
+
+    A file or a pipe has no width of its own and gets lines that fold no name.
+    """
+    screen = Console(file=sys.stderr, highlight=False, width=None if sys.stderr.isatty() else _UNBOUND)
     with screen.capture() as captured:
         screen.print(shown)
     for line in captured.get().splitlines():

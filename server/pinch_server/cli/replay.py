@@ -11,7 +11,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from pinch_server.cli import files
-from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, console, say, stop
+from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, console, say, show, stop
 from pinch_server.cli.files import UnusableFileError
 from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.limits import read_limits
@@ -81,7 +81,8 @@ def replay_command(
     counter, prices = counter_of(settings), CachePrices.of(rates)
     sessions: list[ReplayedSession] = []
     problems: list[str] = []
-    with Progress(console=console()) as progress:
+    screen = console()
+    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
         for path in progress.track(list(transcript_files(names)), description="Replaying"):
             try:
                 found = read_transcript(path)
@@ -129,7 +130,7 @@ def _tell(
     if as_json:
         click.echo(json.dumps(_fields(sessions, limits)))
     else:
-        console().print(_table(sessions))
+        show(_table(sessions))
         say(f"Budget {limits.budget_tokens:,} tokens, {priced_as}; no cache expires.")
     if html_path is not None:
         say(f"Report: {html_path}")

@@ -3,13 +3,17 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import accumulate
+from math import floor, log10
 from typing import Final
 
 from pinch_server.cli.replayed import ReplayedCall, ReplayedSession, change, pooled
 from pinch_server.core.limits import Limits
 
 _WIDTH, _HEIGHT = 460, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 30, 28
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 12, 30, 28
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""A report travels by mail: whoever opens it lets it fetch, run and send nothing."""
+_ROUND: Final = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1d2430; --paper: #fff; --rule: #d5dae2; --without: #c4541a;
   --with: #0a66b5; --break: #8a8f98; }
@@ -17,12 +21,14 @@ _STYLE: Final = """
   --without: #ff9a5c; --with: #6db8ff; --break: #8a93a1; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 980px;
   margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; } th, td { padding: .25rem .6rem; text-align: right;
-  border-bottom: 1px solid var(--rule); } th:first-child, td:first-child { text-align: left;
-  overflow-wrap: anywhere; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; } th, td { padding: .25rem .6rem;
+  text-align: right; border-bottom: 1px solid var(--rule); }
+th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; min-width: 9rem; }
+a { color: var(--with); }
 h2 { margin-top: 2.5rem; overflow-wrap: anywhere; } figure { display: inline-block; margin: 0 .5rem 0 0; }
-svg { max-width: 100%; height: auto; } svg text { fill: var(--ink); font-size: 11px; }
-.grid { stroke: var(--rule); } .break { stroke: var(--break); stroke-dasharray: 3 3; }
+svg { max-width: 100%; height: auto; } svg text { fill: var(--ink); font-size: 12px; }
+.grid { stroke: var(--rule); } .budget { stroke: var(--ink); opacity: .6; }
+.break { stroke: var(--break); stroke-dasharray: 3 3; }
 polyline { fill: none; stroke-width: 2; } .without { stroke: var(--without); color: var(--without); }
 .with { stroke: var(--with); color: var(--with); } .key { font-weight: 600; }
 """.strip()
@@ -39,10 +45,11 @@ def html_report(sessions: Sequence[ReplayedSession], limits: Limits, priced_as: 
     return "\n".join(
         (
             '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>Pinch replay</title>\n<style>{_STYLE}</style>",
             *_summary(sessions, limits, priced_as),
-            *(line for number, session in enumerate(sessions) for line in _session(number, session)),
+            *(line for number, session in enumerate(sessions) for line in _session(number, session, limits)),
             "</html>\n",
         )
     )
@@ -58,7 +65,11 @@ def _summary(sessions: Sequence[ReplayedSession], limits: Limits, priced_as: str
         "read from the provider's cache, the rest as written to it; no cache expires.</p>"
     )
     names = ("calls", "last call", "pruned", "$ without", "$ with", "change", "prefix breaks")
-    yield "<table><tr><th>session</th>" + "".join(f"<th>{name}</th>" for name in names) + "</tr>"
+    yield (
+        '<div class="wide"><table><tr><th>session</th>'
+        + "".join(f"<th>{name}</th>" for name in names)
+        + "</tr>"
+    )
     for number, session in enumerate(sessions):
         last = session.calls[-1]
         cells = (
@@ -72,15 +83,15 @@ def _summary(sessions: Sequence[ReplayedSession], limits: Limits, priced_as: str
         )
         link = f'<a href="#s{number}">{escape(session.name)}</a>'
         yield f"<tr><td>{link}</td>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    yield "</table>"
+    yield "</table></div>"
 
 
-def _session(number: int, session: ReplayedSession) -> Iterator[str]:
+def _session(number: int, session: ReplayedSession, limits: Limits) -> Iterator[str]:
     calls = session.calls
     yield f'<h2 id="s{number}">{escape(session.name)}</h2>'
     yield (
         '<p><span class="key without">without pruning</span>, <span class="key with">with pruning</span>; '
-        "a broken line marks a call that changed what had been sent.</p>"
+        "a broken line marks a call that changed what had been sent; the thin level line is the budget.</p>"
     )
     breaks = [index for index, call in enumerate(calls) if not call.extends]
     yield _chart(
@@ -88,21 +99,21 @@ def _session(number: int, session: ReplayedSession) -> Iterator[str]:
         [call.whole_tokens for call in calls],
         [call.final_tokens for call in calls],
         breaks,
-        ",.0f",
+        level=limits.budget_tokens,
     )
     yield _chart(
         "Dollars so far",
         list(accumulate(call.whole_dollars for call in calls)),
         list(accumulate(call.final_dollars for call in calls)),
         breaks,
-        ",.4f",
     )
     if any(call.trimmed for call in calls):
-        yield "<details><summary>Where it was trimmed</summary><table><tr><th>tool</th><th>call</th>"
+        yield '<details><summary>Where it was trimmed</summary><div class="wide"><table><tr><th>tool</th>'
+        yield "<th>call</th>"
         yield "<th>message</th><th>what</th><th>tokens before</th><th>after</th></tr>"
         for index, call in enumerate(calls, 1):
             yield from _trims(index, call)
-        yield "</table></details>"
+        yield "</table></div></details>"
 
 
 def _trims(index: int, call: ReplayedCall) -> Iterator[str]:
@@ -112,10 +123,15 @@ def _trims(index: int, call: ReplayedCall) -> Iterator[str]:
 
 
 def _chart(
-    title: str, without: Sequence[float], pruned: Sequence[float], breaks: Sequence[int], form: str
+    title: str,
+    without: Sequence[float],
+    pruned: Sequence[float],
+    breaks: Sequence[int],
+    *,
+    level: float | None = None,
 ) -> str:
-    """Two lines over the calls of a session, as SVG."""
-    top, last = max(*without, *pruned, 1e-9), max(len(without) - 1, 1)
+    """Two lines over the calls of a session, as SVG; `level` is drawn where it lies within the chart."""
+    top, last = _round_up(max(*without, *pruned)), max(len(without) - 1, 1)
 
     def across(call: int) -> float:
         return _LEFT + call / last * (_WIDTH - _LEFT - _RIGHT)
@@ -134,7 +150,10 @@ def _chart(
     for share in (0.0, 0.5, 1.0):
         at = f"{down(share * top):.1f}"
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at}" y2="{at}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{at}" dy="4" text-anchor="end">{share * top:{form}}</text>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{at}" dy="4" text-anchor="end">{_figure(share * top)}</text>')
+    if level is not None and level <= top:
+        at = f"{down(level):.1f}"
+        parts.append(f'<line class="budget" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at}" y2="{at}"/>')
     for call in breaks:
         at = f"{across(call):.1f}"
         parts.append(f'<line class="break" x1="{at}" x2="{at}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>')
@@ -142,3 +161,17 @@ def _chart(
     parts.append(f'<text x="{_LEFT}" y="{_HEIGHT - 8}">call 1</text>')
     end = f'<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 8}" text-anchor="end">call {len(without)}</text>'
     return "".join((*parts, end, "</svg></figure>"))
+
+
+def _round_up(value: float) -> float:
+    """The least round number that is not below a value: 1, 1.5, 2, 3, 4, 5, 6 or 8 of a power of ten."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** floor(log10(value))
+    return next(step for step in _ROUND if step * power >= value * (1 - 1e-9)) * power
+
+
+def _figure(value: float) -> str:
+    """A number without zeros that say nothing."""
+    text = f"{value:,.6f}".rstrip("0").rstrip(".")
+    return text or "0"

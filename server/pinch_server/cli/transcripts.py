@@ -50,20 +50,30 @@ def read_transcript(path: Path) -> list[Conversation]:
 
 
 def _bodies(text: str, *, is_lines: bool) -> list[Any]:
-    values: list[Any]
-    try:
-        if is_lines:
-            values = [json.loads(line) for line in text.splitlines() if line.strip()]
-        else:
-            values = [json.loads(text)]
-    except (ValueError, RecursionError) as error:
-        raise TranscriptError(f"is no JSON: {error}") from None
+    values = list(_lines(text)) if is_lines else [_value(text, "is no JSON")]
     if len(values) == 1 and isinstance(values[0], list):
         values = values[0]
     messages = [message for value in values if (message := _message(value)) is not None]
     if messages:
         return [{"messages": messages}]
     return _longest([value for value in values if isinstance(value, dict)])
+
+
+def _lines(text: str) -> Iterator[Any]:
+    """The value of each line that is not blank; only a line feed ends one, for JSON may hold the others."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield _value(line, f"line {number} is no JSON")
+
+
+def _value(text: str, problem: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}" if "\n" in text else f"column {error.colno}"
+        raise TranscriptError(f"{problem}: {error.msg} ({where})") from None
+    except (ValueError, RecursionError) as error:
+        raise TranscriptError(f"{problem}: {error}") from None
 
 
 def _message(value: Any) -> dict[str, Any] | None:
