@@ -11,13 +11,14 @@ from pinch_server.core.chat import read_chat
 from pinch_server.core.checkpoint import Checkpoint
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import Chars3
-from pinch_server.core.event import Order, oldest_first, uniform
+from pinch_server.core.event import Event, Order, candidates_at, oldest_first, uniform
 from pinch_server.core.history import plan_history
 from pinch_server.core.limits import Limits, Stability, Trigger, TrimStyle
 from pinch_server.core.plan import Action, Plan, Reason
-from pinch_server.core.planning import plan_pruning
+from pinch_server.core.planning import begun_draft, form_at, plan_pruning
 from pinch_server.core.prune_context import prune_context
 from pinch_server.core.replay import call_points
+from pinch_server.core.window import window_at
 from tests.core.builders import Chat, called, result, round_of, said, user
 from tests.core.strategies import chats, limits_of
 
@@ -181,6 +182,26 @@ def test_the_ledger_holds_events_back() -> None:
     assert max(unbound) > 0.02
     assert max(bound) <= 0.02
     assert min(bound) < 0
+
+
+@settings(max_examples=60)
+@given(chats(), limits_of())
+def test_a_refused_event_leaves_nothing(chat: Chat, limits: Limits) -> None:
+    """An event that was tried and taken back leaves every size, text and step as it was."""
+    conversation = Conversation(read_chat(chat))
+    draft = begun_draft(conversation, Chars3(), 0)
+    end = len(conversation.messages)
+    draft.include(end)
+    before = draft.copy()
+    window = window_at(conversation.messages, end, limits)
+    event = Event(draft, limits, form_at(conversation, draft, limits)(end), oldest_first, end, target=1)
+    draft.watch()
+    event.hold(candidates_at(draft, window, limits, end))
+    draft.take_back()
+    assert (draft.total, draft.units, draft.images) == (before.total, before.units, before.images)
+    assert [(r.texts, r.units, r.action, r.event_message, r.is_without_images) for r in draft.results] == [
+        (r.texts, r.units, r.action, r.event_message, r.is_without_images) for r in before.results
+    ]
 
 
 def test_the_ceiling_forces_an_event() -> None:

@@ -57,6 +57,23 @@ class DraftResult:
         return [p for p in self.value.parts if isinstance(p, ImagePart) and p.address is not None]
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How a result and its message stood before one change of theirs; the fields are theirs."""
+
+    result: DraftResult
+    total: int
+    message_units: int
+    message_images: int
+    texts: Sequence[str]
+    units: int
+    step: Step
+    action: Action | None
+    reason: Reason
+    event_message: int
+    is_without_images: bool
+
+
 @dataclass(slots=True)
 class Draft:
     """The size of a conversation under the edits so far.
@@ -70,6 +87,7 @@ class Draft:
         total: What ships of the messages included so far, fixed tokens too (tokens).
         included: Messages that are in the total.
         results: Every tool result, in the order of the conversation.
+        changes: What was changed since `watch`; None while nobody watches.
     """
 
     counter: Counter
@@ -78,6 +96,7 @@ class Draft:
     total: int
     included: int = 0
     results: list[DraftResult] = field(default_factory=list)
+    changes: list[Change] | None = None
 
     @classmethod
     def of(cls, messages: Sequence[Message], counter: Counter, fixed_tokens: int) -> "Draft":
@@ -116,17 +135,24 @@ class Draft:
             units=list(self.units),
             images=list(self.images),
             results=[replace(result) for result in self.results],
+            changes=None,
         )
 
-    def rewind(self, earlier: "Draft") -> None:
-        """Takes back all that was done since `earlier` was copied from this draft."""
-        self.units, self.images = list(earlier.units), list(earlier.images)
-        self.total, self.included = earlier.total, earlier.included
-        for result, before in zip(self.results, earlier.results, strict=True):
-            result.texts, result.units, result.step = before.texts, before.units, before.step
-            result.action, result.reason = before.action, before.reason
-            result.event_message = before.event_message
-            result.is_without_images = before.is_without_images
+    def watch(self) -> None:
+        """Keeps what is changed from here on, so that it can be taken back."""
+        self.changes = []
+
+    def take_back(self) -> None:
+        """Undoes all that was changed since it was watched."""
+        for change in reversed(self.changes or []):
+            result, message = change.result, change.result.message
+            self.total = change.total
+            self.units[message], self.images[message] = change.message_units, change.message_images
+            result.texts, result.units, result.step = change.texts, change.units, change.step
+            result.action, result.reason = change.action, change.reason
+            result.event_message = change.event_message
+            result.is_without_images = change.is_without_images
+        self.changes = None
 
     def totals(self) -> list[int]:
         """What ships before each message and before the end, fixed tokens included (tokens)."""
@@ -223,7 +249,7 @@ class Draft:
         else:
             texts = form.omit(result.tool, result.originals)
         units = sum(self.counter.units(texts))
-        if not self._resize(result.message, units - result.units, 0):
+        if not self._resize(result, units - result.units, 0):
             return False
         result.texts, result.units, result.step = texts, units, step
         result.action, result.reason, result.event_message = action, reason, event_message
@@ -248,15 +274,15 @@ class Draft:
         if not images or result.is_without_images:
             return False
         note_units = sum(self.counter.units([image.description for image in images]))
-        if not self._resize(result.message, note_units, -sum(image.tokens for image in images)):
+        if not self._resize(result, note_units, -sum(image.tokens for image in images)):
             return False
         result.is_without_images = True
         if result.action is None:
             result.action, result.reason, result.event_message = Action.OMITTED, reason, event_message
         return True
 
-    def _resize(self, message: int, units: int, image_tokens: int) -> bool:
-        """Changes a message's size if that saves a token at least; says whether it did.
+    def _resize(self, result: DraftResult, units: int, image_tokens: int) -> bool:
+        """Changes the size of a result's message if that saves a token at least; says whether it did.
 
         What is saved is weighed by itself, not by the floor of its message, so that no edit hangs on another.
         """
@@ -264,11 +290,29 @@ class Draft:
         saved = tokens(-units) if units < 0 else -tokens(units) - 1
         if saved - image_tokens < 1:
             return False
+        message = result.message
         old = self.units[message]
+        if self.changes is not None:
+            self.changes.append(self._change(result))
         self.units[message] = old + units
         self.images[message] += image_tokens
         self.total += tokens(old + units) - tokens(old) + image_tokens
         return True
+
+    def _change(self, result: DraftResult) -> Change:
+        return Change(
+            result,
+            self.total,
+            self.units[result.message],
+            self.images[result.message],
+            result.texts,
+            result.units,
+            result.step,
+            result.action,
+            result.reason,
+            result.event_message,
+            result.is_without_images,
+        )
 
     def edits(self, end: int) -> list[Edit]:
         """Every changed part, in the order of the conversation; new ones are those decided at `end`."""

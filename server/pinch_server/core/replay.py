@@ -123,14 +123,18 @@ class Replay:
         self._walk_to(end)
         if self.limits.caps_on_arrival:
             self._cap_fresh(self._walk.window().fresh_start, end)
+        is_held = False
         if self.draft.total > self.limits.budget_tokens:
-            if not self._hold(end):
+            is_held = self._hold(end)
+            if not is_held:
                 self.is_gain_small = True
                 self._cap_fresh(self._walk.window().fresh_start, end)
         elif self.limits.trigger is Trigger.ECONOMIC and self.draft.total > self.limits.target:
-            self._hold(end)
+            is_held = self._hold(end)
         if self._is_reckoned:
-            self._ledger = self._ledger_after(end)
+            # Without an event only fresh results were changed, and those nobody was sent.
+            shared = self._shared(end) if is_held else self._ledger.sent
+            self._ledger = self._ledger_after(end, shared)
 
     def _hold(self, end: int) -> bool:
         """Holds an event, unless it would gain too little or cost too much; says whether it did."""
@@ -138,12 +142,15 @@ class Replay:
         self._pool.extend(window.contracted_start)
         if self._gain(window, end) < self._least_gain():
             return False
-        before = self.draft.copy() if self._is_reckoned else None
+        before = self.draft.total
+        if self._is_reckoned:
+            self.draft.watch()
         event = Event(self.draft, self.limits, self.form_at(end), self.order, end, self.limits.target)
         event.hold(candidates_at(self.draft, window, self.limits, end))
-        if before is not None and not self._is_worth_it(end, before.total):
-            self.draft.rewind(before)
+        if self._is_reckoned and not self._is_worth_it(end, before):
+            self.draft.take_back()
             return False
+        self.draft.changes = None
         self.event = event
         self._pool.refresh()
         return True
@@ -155,15 +162,15 @@ class Replay:
     def _is_worth_it(self, end: int, total: int) -> bool:
         """Whether the event just held at a size of `total` may stand."""
         limits = self.limits
-        removed, sent = total - self.draft.total, self._ledger.sent
-        if total <= limits.budget_tokens and not pays_back(limits, removed, sent - self._shared(end)):
+        removed, shared = total - self.draft.total, self._shared(end)
+        if total <= limits.budget_tokens and not pays_back(limits, removed, self._ledger.sent - shared):
             return False
         if limits.ledger_share is None or total > limits.ledger_ceiling * limits.budget_tokens > 0:
             return True
-        return self._ledger_after(end).excess(limits) <= limits.ledger_share
+        return self._ledger_after(end, shared).excess(limits) <= limits.ledger_share
 
-    def _ledger_after(self, end: int) -> Ledger:
-        return self._ledger.after(end, self.draft.total, self._whole_totals[end], self._shared(end))
+    def _ledger_after(self, end: int, shared: int) -> Ledger:
+        return self._ledger.after(end, self.draft.total, self._whole_totals[end], shared)
 
     def _shared(self, end: int) -> int:
         """What the call at `end` ships just as the call before it did (tokens)."""
