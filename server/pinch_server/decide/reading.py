@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from pinch_server.core.conversation import Conversation
@@ -63,12 +64,23 @@ def limits_of(given: Mapping[str, Any], defaults: Limits) -> tuple[Limits, tuple
         given: The limits that the call sets, by name.
         defaults: Those that it does not set.
     """
-    limits = replace(defaults, **given)
+    # With their types: 0 and 0.0 are told differently, though they are the same key.
+    kinds = tuple(map(type, given.values()))
+    return _limits_of(defaults, tuple(given.items()), kinds)
+
+
+@lru_cache(maxsize=1_024)
+def _limits_of(
+    defaults: Limits, given: tuple[tuple[str, Any], ...], _kinds: tuple[type, ...]
+) -> tuple[Limits, tuple[Violation, ...]]:
+    limits = replace(defaults, **dict(given))
     named = (Violation(f"limits.{one.field}", one.problem) for one in limit_violations(limits))
     return limits, tuple(named)
 
 
 def _rate_violations(context: CallContext) -> tuple[Violation, ...]:
+    if not (context.prompt_rate or context.cached_rate or context.cache_write_rate):
+        return ()
     fields = {
         "prompt": context.prompt_rate,
         "cached_prompt": context.cached_rate,

@@ -10,6 +10,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Mapping, MutableMapping
+from datetime import UTC, datetime
 from typing import Any, BinaryIO, Final, Literal
 
 import msgspec
@@ -54,6 +55,8 @@ def configure(
     # Unbuffered: what a buffer could not write would make the end of the process fail or hang.
     queue = LineQueue(getattr(out, "raw", out))
     _replace_queue(queue)
+    _STATE.direct = queue if format == "json" else None
+    _STATE.takes_calls = _LEVELS[level] <= logging.INFO
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -91,6 +94,10 @@ class _State:
     """What this process logs through, and who counts what is lost."""
 
     queue: LineQueue | None = None
+    direct: LineQueue | None = None
+    """Where lines about calls go without a logger: the same queue, when the form is JSON."""
+    takes_calls: bool = True
+    """Whether a line about a call is severe enough to be written."""
     by: Callable[[], None] | None = None
 
 
@@ -141,6 +148,8 @@ def log_call(
         labels: The caller's own words: the first 16 by name, names and values each cut at 128 characters and
             without control characters.
     """
+    if not _STATE.takes_calls:
+        return
     facts: dict[str, object] = {"method": method, "code": code, "milliseconds": round(seconds * 1000, 3)}
     optional = {
         "decision_id": decision_id,
@@ -156,7 +165,14 @@ def log_call(
         "labels": _bounded(labels) if labels else None,
     }
     facts.update((name, value) for name, value in optional.items() if value is not None)
-    structlog.get_logger().info("call", **facts)
+    queue = _STATE.direct
+    if queue is None:
+        structlog.get_logger().info("call", **facts)
+        return
+    # What the processors would make of it, in their order; a call is not worth building a logger for.
+    now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    event = {**facts, "event": "call", "level": "info", "time": now}
+    queue.put(_json_line(None, "info", event) + b"\n")
 
 
 def log_change(

@@ -5,8 +5,9 @@ other fault of the caller, and so that the time of a call has its encoding in it
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, Final
 
 import grpc
@@ -91,10 +92,52 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
             return grpc.unary_stream_rpc_method_handler(answers)
         return grpc.unary_unary_rpc_method_handler(answer)
 
-    def _entered(self, method: str, context: grpc.ServicerContext) -> ExitStack:
+    def _entered(self, method: str, context: grpc.ServicerContext) -> "_Entered":
         call = Call(method, context, self._clock.monotonic())
         begin(call)
-        with ExitStack() as stack:
+        return _Entered(self._arounds, call)
+
+
+class _Entered:
+    """The contexts of one call, entered in order and left in the reverse one.
+
+    `contextlib.ExitStack` does the same and more, at ten times the price: each call pays it.
+    """
+
+    __slots__ = ("_arounds", "_call", "_open")
+
+    def __init__(self, arounds: Sequence[Callable[[Call], AbstractContextManager[None]]], call: Call) -> None:
+        self._arounds = arounds
+        self._call = call
+        self._open: list[AbstractContextManager[None]] = []
+
+    def __enter__(self) -> None:
+        try:
             for around in self._arounds:
-                stack.enter_context(around(call))
-            return stack.pop_all()
+                context = around(self._call)
+                context.__enter__()
+                self._open.append(context)
+        except BaseException as error:
+            self._leave(error)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leave(error)
+
+    def _leave(self, error: BaseException | None) -> None:
+        """Leaves them all; an error that one raises takes the place of the one it was told of.
+
+        Raises:
+            BaseException: The error that the outermost was left with, when it is another one than `error`.
+        """
+        told = error
+        while self._open:
+            context = self._open.pop()
+            try:
+                context.__exit__(type(told) if told else None, told, told.__traceback__ if told else None)
+            except BaseException as raised:  # noqa: BLE001 the contexts further out are told of it
+                told = raised
+        if told is not error and told is not None:
+            raise told

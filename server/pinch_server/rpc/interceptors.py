@@ -1,8 +1,7 @@
 """The interceptors every call goes through."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from pinch_server.faults import told
@@ -67,81 +66,132 @@ def standard_interceptors(
         new_request_id: Makes an id for a call whose caller gave none.
     """
     return (
-        Interceptor("request_id", lambda call: _request_id(call, new_request_id)),
-        Interceptor("log", lambda call: _logged(call, log, clock)),
-        Interceptor("metrics", lambda call: _counted(call, metrics, clock)),
-        Interceptor("errors", _answered),
-        Interceptor("deadline", _awaited),
+        Interceptor("request_id", lambda call: _RequestId(call, new_request_id)),
+        Interceptor("log", lambda call: _Logged(call, log, clock)),
+        Interceptor("metrics", lambda call: _Counted(call, metrics, clock)),
+        Interceptor("errors", _Answered),
+        Interceptor("deadline", _Awaited),
     )
 
 
-@contextmanager
-def _request_id(call: Call, new_request_id: Callable[[], str]) -> Iterator[None]:
-    given = (value for name, value in call.context.invocation_metadata() if name == REQUEST_ID_HEADER)
-    header = str(next(given, ""))[:REQUEST_ID_CHARS] or new_request_id()
-    call.request_id = header
-    call.add_trailer(REQUEST_ID_HEADER, header)
-    yield
+class _RequestId:
+    """Names the call, and tells the caller the name."""
+
+    __slots__ = ("_call", "_new")
+
+    def __init__(self, call: Call, new_request_id: Callable[[], str]) -> None:
+        self._call = call
+        self._new = new_request_id
+
+    def __enter__(self) -> None:
+        call = self._call
+        given = ""
+        for name, value in call.context.invocation_metadata():
+            if name == REQUEST_ID_HEADER:
+                given = str(value)
+                break
+        call.request_id = given[:REQUEST_ID_CHARS] or self._new()
+        call.add_trailer(REQUEST_ID_HEADER, call.request_id)
+
+    def __exit__(self, *_error: object) -> None:
+        return
 
 
-@contextmanager
-def _logged(call: Call, log: CallLog, clock: Clock) -> Iterator[None]:
-    try:
-        yield
-    finally:
+class _Logged:
+    """Writes the line of a call when it has ended."""
+
+    __slots__ = ("_call", "_clock", "_log")
+
+    def __init__(self, call: Call, log: CallLog, clock: Clock) -> None:
+        self._call = call
+        self._log = log
+        self._clock = clock
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *_error: object) -> None:
+        call = self._call
         # Probes come every few seconds and would drown the log.
-        if not call.method.startswith(_HEALTH):
-            with _at_no_cost("log"):
-                log(
-                    method=call.method,
-                    code=code_of(call),
-                    seconds=clock.monotonic() - call.started,
-                    decision_id=call.decision_id,
-                    request_id=call.request_id,
-                    route=call.route,
-                    result=call.result,
-                    original_tokens=call.original_tokens,
-                    final_tokens=call.final_tokens,
-                    budget_tokens=call.budget_tokens,
-                    budget_met=call.budget_met,
-                    format=call.format,
-                    persisted=call.persisted,
-                    labels=call.labels,
-                )
+        if call.method.startswith(_HEALTH):
+            return
+        try:
+            self._log(
+                method=call.method,
+                code=code_of(call),
+                seconds=self._clock.monotonic() - call.started,
+                decision_id=call.decision_id,
+                request_id=call.request_id,
+                route=call.route,
+                result=call.result,
+                original_tokens=call.original_tokens,
+                final_tokens=call.final_tokens,
+                budget_tokens=call.budget_tokens,
+                budget_met=call.budget_met,
+                format=call.format,
+                persisted=call.persisted,
+                labels=call.labels,
+            )
+        except Exception as error:  # noqa: BLE001 no bookkeeping is worth an answer
+            _tell_failed("log", error)
 
 
-@contextmanager
-def _counted(call: Call, metrics: RpcMetrics, clock: Clock) -> Iterator[None]:
-    with _at_no_cost("metrics"):
-        metrics.rpc_started(call.method)
-    try:
-        yield
-    finally:
-        with _at_no_cost("metrics"):
-            metrics.rpc_handled(call.method, code_of(call), clock.monotonic() - call.started)
+class _Counted:
+    """Counts a call when it begins and when it has ended."""
+
+    __slots__ = ("_call", "_clock", "_metrics")
+
+    def __init__(self, call: Call, metrics: RpcMetrics, clock: Clock) -> None:
+        self._call = call
+        self._metrics = metrics
+        self._clock = clock
+
+    def __enter__(self) -> None:
+        try:
+            self._metrics.rpc_started(self._call.method)
+        except Exception as error:  # noqa: BLE001 no bookkeeping is worth an answer
+            _tell_failed("metrics", error)
+
+    def __exit__(self, *_error: object) -> None:
+        call = self._call
+        try:
+            self._metrics.rpc_handled(call.method, code_of(call), self._clock.monotonic() - call.started)
+        except Exception as error:  # noqa: BLE001 no bookkeeping is worth an answer
+            _tell_failed("metrics", error)
 
 
-@contextmanager
-def _answered(call: Call) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        abort(call, error)
-        raise
+class _Answered:
+    """Ends a call that failed with the status that stands for its error."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, Exception):
+            abort(self._call, error)
 
 
-@contextmanager
-def _awaited(call: Call) -> Iterator[None]:
+class _Awaited:
     """Lets no call take up a thread that nobody waits for: under load, those would crowd out the others."""
-    if not call.context.is_active() or call.context.time_remaining() <= 0:
-        raise NobodyWaitsError
-    yield
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def __enter__(self) -> None:
+        context = self._call.context
+        if not context.is_active() or context.time_remaining() <= 0:
+            raise NobodyWaitsError
+
+    def __exit__(self, *_error: object) -> None:
+        return
 
 
-@contextmanager
-def _at_no_cost(name: str) -> Iterator[None]:
-    """Keeps a failure of the bookkeeping away from the answer."""
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001 no bookkeeping is worth an answer
-        _LOG.error("the interceptor %s failed: %s", name, told(error))
+def _tell_failed(name: str, error: Exception) -> None:
+    _LOG.error("the interceptor %s failed: %s", name, told(error))
