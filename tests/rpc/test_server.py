@@ -1,6 +1,9 @@
 """Starting, readiness and draining."""
 
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import grpc
@@ -12,7 +15,7 @@ from pinch.v1.prune_pb2_grpc import PruneServiceStub
 from pinch_server.core.decision import Decision
 from pinch_server.rpc.server import METHODS, SERVICE_NAMES
 from tests.rpc.conversations import typed
-from tests.rpc.service import Kept, Service, running
+from tests.rpc.service import MIB, Kept, Service, running
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -127,3 +130,57 @@ def test_every_method_of_the_contract_is_counted() -> None:
         "UpdateSettings",
         "Check",
     }
+
+
+def test_a_message_of_just_the_standard_size_is_taken_and_comes_back() -> None:
+    """By default nearly 64 MiB go in and come back whole, and a message beyond that is refused."""
+    with running() as service:
+        body = b'{"model":"%s","messages":[]}' % (b"x" * (64 * MIB - 4_096))
+        reply = service.prune.Prune(pb.PruneRequest(body=pb.RequestBody(json=body)), timeout=60)
+        assert reply.body == body
+        with pytest.raises(grpc.RpcError) as caught:
+            service.prune.Prune(pb.PruneRequest(body=pb.RequestBody(json=b"x" * 65 * MIB)), timeout=60)
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+@contextmanager
+def relay(address: str, seen: bytearray) -> Iterator[str]:
+    """An address that leads to another, and keeps all bytes that come back from there."""
+    host, _, port = address.rpartition(":")
+
+    def pump(source: socket.socket, sink: socket.socket, kept: bytearray) -> None:
+        try:
+            while data := source.recv(65_536):
+                kept += data
+                sink.sendall(data)
+        except OSError:
+            return
+
+    with socket.create_server(("127.0.0.1", 0)) as door, socket.create_connection((host, int(port))) as far:
+
+        def serve() -> None:
+            near, _ = door.accept()
+            with near:
+                back = threading.Thread(target=pump, args=(far, near, seen))
+                back.start()
+                pump(near, far, bytearray())
+                with suppress(OSError):
+                    far.shutdown(socket.SHUT_RDWR)
+                back.join()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"127.0.0.1:{door.getsockname()[1]}"
+        thread.join()
+
+
+def test_replies_are_never_compressed() -> None:
+    """A caller that would take gzip, and sends it, gets plain bytes: compressing costs more than it saves."""
+    seen = bytearray()
+    body = b'{"model":"%s","messages":[]}' % (b"z" * 50_000)
+    request = pb.PruneRequest(body=pb.RequestBody(json=body))
+    with running() as service, relay(service.server.address, seen) as address:
+        options = [("grpc.default_compression_algorithm", 2), ("grpc.use_local_subchannel_pool", 1)]
+        with grpc.insecure_channel(address, options=options) as channel:
+            assert PruneServiceStub(channel).Prune(request, timeout=60).body == body
+    assert b"z" * 10_000 in seen
