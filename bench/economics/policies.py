@@ -22,6 +22,7 @@ from pinch_server.core.limits import Stability
 OUTSIZED_CHARS: Final = 20_000
 CLEARED: Final = "[Old tool result content cleared]"
 _CLEAR_KEPT: Final = 3
+_EMPTY: Final = "-"
 _TARGETS: Final = (0.3, 0.5, 0.7, 0.9)
 
 
@@ -59,6 +60,23 @@ def cap_on_arrival(messages: list[Json], _budget_tokens: int) -> list[Json]:
     return output
 
 
+def read_once(messages: list[Json], budget_tokens: int) -> list[Json]:
+    """Over the budget, leaves nothing of any result that the model has read.
+
+    No pruner saves much more that leaves the other text alone, lets the model read each result once, and
+    ships whole what fits the budget.
+    """
+    dialect = dialect_of(messages)
+    if sum(message_tokens(message, dialect) for message in messages) <= budget_tokens:
+        return messages
+    read = max((index for index, one in enumerate(messages) if one.get("role") == "assistant"), default=0)
+    output = list(messages)
+    for candidate in candidates_of(messages, dialect, 0):
+        if candidate.message < read:
+            output[candidate.message] = with_result(output[candidate.message], candidate.result.block, _EMPTY)
+    return output
+
+
 UNPRUNED: Final = policy("none", unpruned)
 """The session as it was: what every other policy is held against."""
 
@@ -69,6 +87,7 @@ def _registered() -> Iterator[Policy]:
     yield policy("per-call-lexical", PER_CALL_LEXICAL)
     yield policy("oldest-first", oldest_first)
     yield policy("clear-all-but-3", clear_all_but_3)
+    yield policy("read-once", read_once)
     yield policy("cap-on-arrival", cap_on_arrival)
     if "replay" in set(Stability):
         for target in _TARGETS:
