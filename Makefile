@@ -72,8 +72,10 @@ fmt: $(DEV) ## format and mend what can be mended
 	.venv/bin/ruff format
 	.venv/bin/buf format --write proto
 
-proto: $(PROTO) ## generate clients/python/pinch/v1 from proto/
+proto: $(PROTO) $(DEV) ## generate the clients' code from proto/ (TypeScript's where npm is)
 	.venv-proto/bin/python proto/generate.py
+	if command -v npm >/dev/null; then cd clients/typescript && npm ci --silent --ignore-scripts \
+		&& PATH="$(CURDIR)/.venv/bin:$$PATH" npm run --silent generate; fi
 
 lint-go: $(GO_TOOLS) ## gofmt, go vet and staticcheck over clients/go
 	cd clients/go && gofmt -d . | (! grep .) && go vet ./... && ../../.go-tools/staticcheck ./...
@@ -94,6 +96,7 @@ wheel: $(DEV) ## build dist/*.whl
 clean: ## remove the environments and everything made
 	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-peers .venv-prices .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
 		.import_linter_cache .coverage .coverage.* htmlcov
+	rm -rf clients/typescript/{node_modules,build,dist}
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(DEV): requirements/dev.txt pyproject.toml
