@@ -72,7 +72,7 @@ fmt: $(DEV) ## format and mend what can be mended
 	.venv/bin/ruff format
 	.venv/bin/buf format --write proto
 
-proto: $(PROTO) $(DEV) ## generate the clients' code from proto/ (TypeScript's where npm is)
+proto: $(PROTO) $(DEV) ## generate Python's code from proto/, and TypeScript's where npm is
 	.venv-proto/bin/python proto/generate.py
 	if command -v npm >/dev/null; then cd clients/typescript && npm ci --silent --ignore-scripts \
 		&& PATH="$(CURDIR)/.venv/bin:$$PATH" npm run --silent generate; fi
