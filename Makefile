@@ -85,6 +85,9 @@ proto-go: $(GO_TOOLS) $(DEV) ## generate clients/go/pinchv1 from proto/
 
 lock: $(LOCK) ## resolve requirements/*.txt anew: versions and hashes
 	$(COMPILE) --extra server --extra postgres --extra dev --output-file requirements/dev.txt pyproject.toml
+	$(COMPILE) --extra server --extra postgres --constraint requirements/dev.txt \
+		--output-file requirements/server.txt pyproject.toml
+	$(COMPILE) --constraint requirements/dev.txt --output-file requirements/build.txt requirements/build.in
 	$(COMPILE) --output-file requirements/proto.txt requirements/proto.in
 	$(COMPILE) --extra server --extra judges --output-file requirements/judges.txt pyproject.toml
 	$(COMPILE) --extra server --extra fuzz --output-file requirements/fuzz.txt pyproject.toml
