@@ -77,6 +77,17 @@ def test_a_call_leaves_one_line(stream: io.BytesIO) -> None:
     }
 
 
+def test_every_line_of_a_worker_tells_which_it_is(stream: io.BytesIO) -> None:
+    """A worker's lines about calls, changes and anything else carry its number; those of one process none."""
+    for worker in (1, None):
+        logs.configure("info", "json", stream, worker=worker)
+        logs.log_call(method="/m", code="OK", seconds=0.1)
+        logs.log_change(request_id="r", peer="p", changes={"enabled": (True, False)}, persist=False)
+        logging.getLogger("other").warning("word")
+        logs.flush(5)
+    assert [line.get("worker") for line in lines(stream)] == [1, 1, 1, None, None, None]
+
+
 @pytest.mark.parametrize("form", ["json", "console"])
 def test_a_callers_id_cannot_break_a_line(stream: io.BytesIO, form: logs.Format) -> None:
     """Line breaks, control sequences, surrogates and length in a request id stay inside one short line."""

@@ -56,6 +56,7 @@ def configure(
     queue = LineQueue(getattr(out, "raw", out))
     _replace_queue(queue)
     _STATE.direct = queue if format == "json" else None
+    _STATE.worker = worker
     _STATE.takes_calls = _LEVELS[level] <= logging.INFO
     structlog.configure(
         processors=[
@@ -96,6 +97,8 @@ class _State:
     queue: LineQueue | None = None
     direct: LineQueue | None = None
     """Where lines about calls go without a logger: the same queue, when the form is JSON."""
+    worker: int | None = None
+    """Which of the service's workers this process is."""
     takes_calls: bool = True
     """Whether a line about a call is severe enough to be written."""
     by: Callable[[], None] | None = None
@@ -171,7 +174,8 @@ def log_call(
         return
     # What the processors would make of it, in their order; a call is not worth building a logger for.
     now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-    event = {**facts, "event": "call", "level": "info", "time": now}
+    told_by = {} if _STATE.worker is None else {"worker": _STATE.worker}
+    event = {**facts, "event": "call", "level": "info", **told_by, "time": now}
     queue.put(_json_line(None, "info", event) + b"\n")
 
 
