@@ -126,6 +126,7 @@ def _content(
         return [], []
     if content.kind == "string":
         return [content], []
+    # Some clients of OpenAI's write a bare string where a text part belongs.
     texts = [
         part if part.kind == "string" else text
         for part in content.elements()
@@ -147,9 +148,6 @@ def _openai_chat(index: int, node: Node, names: Names) -> Message:
     identifier = node.string("tool_call_id")
     content = node.get("content")
     texts, images = _content(content, _OPENAI_TEXTS, "image_url")
-    # Some clients write a bare string where a text part belongs.
-    bare = [part for part in (content.elements() if content is not None else []) if part.kind == "string"]
-    texts = sorted([*texts, *bare], key=lambda text: text.start)
     name = _name(node.string("name"), identifier, names)
     is_error = _is_true(node.get("is_error"))
     result = Result(index, None, identifier, name, is_error, node, tuple(texts), tuple(images))

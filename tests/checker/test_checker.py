@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.checker.check import check
+from tests.checker.dialects import read
+from tests.checker.json_tokens import scan
 from tests.checker.samples import (
     BUILD,
     PNG,
@@ -385,3 +387,11 @@ def test_result_texts_are_found_in_every_dialect() -> None:
     """The samples and the checker mean the same place by the result's text."""
     for dialect, path in RESULT_TEXT.items():
         assert at(BUILD[dialect](TEXT), path) == TEXT
+
+
+def test_a_bare_string_among_the_parts_counts_once() -> None:
+    """A string where a part belongs is one editable text, in the order of the parts."""
+    parts = [{"type": "text", "text": "first"}, "second"]
+    body = {"messages": [{"role": "tool", "tool_call_id": "a", "content": parts}]}
+    (result,) = read("openai-chat", scan(raw(body))).results
+    assert [text.text for text in result.texts] == ["first", "second"]
