@@ -81,6 +81,13 @@ def test_the_image_runs_as_nobody_with_one_place_to_write() -> None:
     assert f"--mode=0700 {volume}" in last
 
 
+def test_the_image_is_compiled_before_it_is_read_only() -> None:
+    """What was installed without bytecode is compiled at the end of the build: each probe is a start."""
+    build = DOCKERFILE.rpartition("\nFROM ")[0]
+    assert build.count("--no-compile") == 2
+    assert build.rindex("compileall -q --invalidation-mode=unchecked-hash") > build.rindex("--no-compile")
+
+
 def test_the_image_listens_where_it_says(tmp_path: Path) -> None:
     """The image's settings are ones a start accepts, on the default ports, which it exposes and probes."""
     wanted = image_variables()
