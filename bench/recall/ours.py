@@ -21,6 +21,7 @@ from pinch_server.core.limits import ORIGINAL, Limits, Stability, limit_violatio
 from pinch_server.core.plan import Edit, Ranking
 from pinch_server.core.planning import plan_pruning
 from pinch_server.core.scoring import Scoring
+from pinch_server.core.tally import Tally
 from pinch_server.decide import Patience, Ranker, RankingPolicy
 from pinch_server.embeddings.cache import VectorCache
 from pinch_server.embeddings.provider import CachedEmbedder
@@ -158,7 +159,8 @@ def relevance_order(
 ) -> Order:
     """The product's own ranking of a conversation's candidates."""
     resolved = scoring.under(stability)
-    return _ranker(resolved).for_call(messages, Limits(stability=stability), Patience())
+    tally = Tally.of(messages, Chars3())
+    return _ranker(resolved).for_call(tally, Limits(stability=stability), Patience())
 
 
 def pinch_with(settings: str) -> Pinch:

@@ -95,7 +95,14 @@ class Serving:
         store = self._open_store(stops, journal_bytes)
         ranker = Ranker(clock, ranking_policy_of(settings), self._open_embedder(clock, store, stops))
         decider = Decider(
-            policy_of(settings, key), counter_of(settings), store.recorder, self._metrics, clock, ids, ranker
+            policy_of(settings, key),
+            counter_of(settings),
+            store.recorder,
+            self._metrics,
+            clock,
+            ids,
+            ranker,
+            recent_bytes=settings.recent_bytes,
         )
         self._in_force.watch(lambda now: decider.set_policy(policy_of(now, key)))
         insight = InsightService(

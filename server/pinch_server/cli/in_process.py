@@ -15,6 +15,7 @@ from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.embeddings.errors import ModelFilesError
 from pinch_server.policy import counter_of, policy_of, ranking_policy_of
 from pinch_server.rpc.convert import read_request, write_reply
+from pinch_server.rpc.wire import SplitRequest
 from pinch_server.settings import Settings
 
 
@@ -35,18 +36,18 @@ def in_process(asked: Asked, settings: Settings) -> Iterator[Pruner]:
     except ModelFilesError as error:
         raise RefusedError((str(error),), is_callers_fault=False) from None
     ranker = Ranker(clock, ranking_policy_of(settings), embedder)
-    decider = Decider(policy, counter_of(settings), unkept, unkept, clock, Uuid7Ids(), ranker)
+    decider = Decider(policy, counter_of(settings), unkept, unkept, clock, Uuid7Ids(), ranker, recent_bytes=0)
 
     def prune(body: bytes) -> Pruned[bytes]:
         prepared = prepare_body(body, wire_format(asked.format), dry_run=asked.dry_run)
-        received = read_request(prepared.request)
+        received = read_request(SplitRequest.of(prepared.request), decider.recent)
         # Given to the use case as they are: some of its limits have no field in a request.
         call = replace(received.call, limits=asked.limits, violations=asked.violations)
         try:
             decided = decider.decide(call)
         except InvalidCallError as error:
             raise RefusedError(tuple(map(str, error.violations)), is_callers_fault=True) from None
-        return prepared.finish(write_reply(received, decided))
+        return prepared.finish(write_reply(received, decided).whole())
 
     limits, out_of_range = limits_of(asked.limits, policy.limits)
     try:

@@ -63,10 +63,11 @@ def read_chat(messages: Iterable[Any], root: Address = ()) -> tuple[Message, ...
         messages: Decoded JSON values, normally objects with `role` and `content`.
         root: The address of the list they stand in.
     """
-    return tuple(_read_message(value, (*root, index)) for index, value in enumerate(messages))
+    return tuple(read_message(value, (*root, index)) for index, value in enumerate(messages))
 
 
-def _read_message(value: Any, address: Address) -> Message:
+def read_message(value: Any, address: Address) -> Message:
+    """Reads one chat message, given its address; what is not understood counts and stays untouched."""
     if not isinstance(value, Mapping):
         return Message(Speaker.OTHER, fixed=(json_text(value),))
     role = value.get("role")

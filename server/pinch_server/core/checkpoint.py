@@ -5,8 +5,8 @@ depends on, so a plan with it is the plan without it; losing one costs time.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pinch_server.core.conversation import ImagePart, Message
@@ -24,7 +24,7 @@ class TrimmedResult:
         texts: Its texts as they stood.
         units: What those texts count (units).
         step: How far it had been trimmed.
-        action: What was done last.
+        action: What was done last; None where its own shape says that it came trimmed.
         reason: Why.
         event_message: Where that was decided.
         is_without_images: Whether its images had become notes.
@@ -34,7 +34,7 @@ class TrimmedResult:
     texts: tuple[str, ...]
     units: int
     step: Step
-    action: Action
+    action: Action | None
     reason: Reason
     event_message: int
     is_without_images: bool
@@ -45,17 +45,17 @@ class Checkpoint:
     """Where a replay stood when it had passed one call point.
 
     Attributes:
-        trimmed: Every result that had been trimmed.
+        trimmed: Every result that had been trimmed, or was found to be so by its shape.
         ledger: What the calls so far cost.
+        chars: The characters it holds, for whoever bounds a store of them.
     """
 
     trimmed: tuple[TrimmedResult, ...]
     ledger: Ledger = OPENED
+    chars: int = field(init=False)
 
-    @property
-    def chars(self) -> int:
-        """The characters it holds, for whoever bounds a store of them."""
-        return sum(len(text) for result in self.trimmed for text in result.texts)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "chars", sum(len(text) for done in self.trimmed for text in done.texts))
 
 
 class Checkpoints(Protocol):
@@ -70,28 +70,28 @@ class Checkpoints(Protocol):
         ...
 
 
-def checkpoint_keys(messages: Sequence[Message], points: Iterable[int], rules: str) -> list[bytes]:
-    """The key of each call point: a digest of the rules and of all that stands before the point.
+def history_digest(before: bytes, message: Message) -> bytes:
+    """The digest of a history with one more message, 32 bytes.
 
     Args:
-        messages: The whole history.
-        points: Call points, ascending.
-        rules: Everything else a plan depends on, in one text.
-
-    Returns:
-        32 bytes for each point.
+        before: The digest of the history before that message.
+        message: The message.
     """
-    digest = hashlib.sha256(rules.encode())
-    keys: list[bytes] = []
-    done = 0
-    for point in points:
-        for message in messages[done:point]:
-            digest.update(_outline(message).encode("utf-8", "surrogatepass"))
-            for text in _texts(message):
-                digest.update(text.encode("utf-8", "surrogatepass"))
-        done = point
-        keys.append(digest.digest())
-    return keys
+    digest = hashlib.sha256(before)
+    digest.update(_outline(message).encode("utf-8", "surrogatepass"))
+    for text in _texts(message):
+        digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+def checkpoint_key(history: bytes, rules: str) -> bytes:
+    """The key of a call point, 32 bytes.
+
+    Args:
+        history: The digest of all that stands before the point.
+        rules: Everything else a plan depends on, in one text.
+    """
+    return hashlib.sha256(history + rules.encode()).digest()
 
 
 def _texts(message: Message) -> Iterable[str]:

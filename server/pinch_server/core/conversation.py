@@ -144,6 +144,16 @@ class Conversation:
     unsupported: str | None = None
 
 
+def text_chars(message: Message) -> int:
+    """The characters of all texts of a message."""
+    return sum(map(len, message.fixed)) + sum(
+        len(part.text)
+        for result in message.results
+        for part in result.parts
+        if not isinstance(part, ImagePart)
+    )
+
+
 def tool_names(messages: Sequence[Message]) -> list[tuple[str, ...]]:
     """The tool name of every result of every message.
 
@@ -159,17 +169,20 @@ def tool_names(messages: Sequence[Message]) -> list[tuple[str, ...]]:
     nearest: dict[str, str] = {}
     named: list[tuple[str, ...]] = []
     for message in messages:
-        if message.results:
-            named.append(
-                tuple(result.tool or _nearest_name(nearest, result.call_id) for result in message.results)
-            )
-        else:
-            named.append(())
-        for call in message.calls:
-            if call.id is not None:
-                nearest[call.id] = call.name or "tool"
+        named.append(tuple(tool_name(result, nearest) for result in message.results))
+        note_calls(nearest, message)
     return named
 
 
-def _nearest_name(nearest: Mapping[str, str], call_id: str | None) -> str:
-    return "tool" if call_id is None else nearest.get(call_id, "tool")
+def tool_name(result: ToolResult, nearest: Mapping[str, str]) -> str:
+    """The tool name of one result, by the calls that `note_calls` has noted of the messages before it."""
+    if result.tool:
+        return result.tool
+    return "tool" if result.call_id is None else nearest.get(result.call_id, "tool")
+
+
+def note_calls(nearest: dict[str, str], message: Message) -> None:
+    """Notes the names of a message's calls under their ids, for the results that follow."""
+    for call in message.calls:
+        if call.id is not None:
+            nearest[call.id] = call.name or "tool"

@@ -1,60 +1,26 @@
 """A conversation being trimmed: its size so far, and each result's texts as they stand."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Final, TypeGuard
+from typing import TYPE_CHECKING, Final
 
 from pinch_server.core.checkpoint import Checkpoint, TrimmedResult
-from pinch_server.core.conversation import ImagePart, Message, Part, TextPart, ToolResult, tool_names
+from pinch_server.core.conversation import ImagePart, Message, TextPart
 from pinch_server.core.counting import Counter
+from pinch_server.core.draft_result import DraftResult, counted_texts, is_trimmable
 from pinch_server.core.forms import Form
-from pinch_server.core.images import is_image_note
 from pinch_server.core.limits import PLAIN_KEPT_CHARS, Limits
 from pinch_server.core.plan import Action, Edit, Reason
+from pinch_server.core.tally import Tally
 from pinch_server.core.trimming import Step
 
+if TYPE_CHECKING:
+    from pinch_server.core.standing import Standing
+
+__all__ = ["Draft", "DraftResult", "counted_texts", "is_trimmable"]
+
 _PLACEHOLDER_FRAME_CHARS: Final = 40
-
-
-@dataclass(slots=True)
-class DraftResult:
-    """One tool result and how far it has been trimmed.
-
-    Attributes:
-        message: Index of its message.
-        value: The result as it came.
-        tool: Its tool's name, resolved.
-        originals: Its texts as they came.
-        texts: Its texts as they stand now.
-        whole_units: What its texts counted as they came (units).
-        units: What they count now (units).
-        chars: The characters they came with.
-        step: How far it has been trimmed.
-        action: What was done last; None while nothing was.
-        reason: Why.
-        event_message: Where that was decided.
-        is_without_images: Whether its images have become notes.
-    """
-
-    message: int
-    value: ToolResult
-    tool: str
-    originals: Sequence[str]
-    texts: Sequence[str]
-    whole_units: int
-    units: int
-    chars: int
-    step: Step = Step.WHOLE
-    action: Action | None = None
-    reason: Reason = Reason.OUTSIDE_WINDOW
-    event_message: int = 0
-    is_without_images: bool = False
-
-    @property
-    def images(self) -> list[ImagePart]:
-        """Its images that a text may replace."""
-        return [p for p in self.value.parts if isinstance(p, ImagePart) and p.address is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +51,7 @@ class Draft:
         units: What each message counts (units).
         images: What each message's images cost (tokens).
         total: What ships of the messages included so far, fixed tokens too (tokens).
+        tally: The conversation as it came.
         included: Messages that are in the total.
         results: Every tool result, in the order of the conversation.
         changes: What was changed since `watch`; None while nobody watches.
@@ -94,39 +61,42 @@ class Draft:
     units: list[int]
     images: list[int]
     total: int
+    tally: Tally
     included: int = 0
     results: list[DraftResult] = field(default_factory=list)
     changes: list[Change] | None = None
+    _is_whole: bool = True
+    _is_owner: bool = False
 
     @classmethod
     def of(cls, messages: Sequence[Message], counter: Counter, fixed_tokens: int) -> "Draft":
         """The draft in which nothing is trimmed and nothing included yet."""
-        sizes = iter(counter.units(list(counted_texts(messages))))
-        units: list[int] = []
-        images: list[int] = []
-        results: list[DraftResult] = []
-        names = tool_names(messages)
-        for index, message in enumerate(messages):
-            size = sum(next(sizes) for _ in message.fixed)
-            image_tokens = message.image_tokens
-            for result, tool in zip(message.results, names[index], strict=True):
-                texts: list[str] = []
-                editable = 0
-                for part in result.parts:
-                    if is_trimmable(part):
-                        texts.append(part.text)
-                        editable += next(sizes)
-                    elif isinstance(part, ImagePart):
-                        image_tokens += part.tokens
-                    else:
-                        size += next(sizes)
-                size += editable
-                results.append(
-                    DraftResult(index, result, tool, texts, texts, editable, editable, sum(map(len, texts)))
-                )
-            units.append(size)
-            images.append(image_tokens)
-        return cls(counter, units, images, fixed_tokens, results=results)
+        draft = cls.on(Tally.of(messages, counter), fixed_tokens)
+        draft.own()
+        return draft
+
+    @classmethod
+    def on(cls, tally: Tally, fixed_tokens: int) -> "Draft":
+        """The same over a tally that others may hold too: call `own` before anything is trimmed."""
+        return cls(tally.counter, tally.units, tally.images, fixed_tokens, tally, results=tally.results)
+
+    def own(self) -> None:
+        """Makes this draft's sizes and results its own, to be trimmed; again, it does nothing."""
+        if not self._is_owner:
+            self.units, self.images = list(self.units), list(self.images)
+            self.results = [result.copy() for result in self.results]
+            self._is_owner = True
+            self._is_whole = False
+
+    def resume(self, standing: "Standing") -> None:
+        """Takes up where an earlier call of the same session left off, by the very lists that it left."""
+        tally, end = self.tally, standing.end
+        first = tally.results_before[end]
+        self.units = standing.units[:end] + tally.units[end:]
+        self.images = standing.images[:end] + tally.images[end:]
+        self.results = standing.results[:first] + tally.results[first:]
+        self.total, self.included = standing.total, end
+        self._is_whole = self._is_owner = False
 
     def copy(self) -> "Draft":
         """A draft to try things on."""
@@ -134,8 +104,10 @@ class Draft:
             self,
             units=list(self.units),
             images=list(self.images),
-            results=[replace(result) for result in self.results],
             changes=None,
+            results=[result.copy() for result in self.results],
+            _is_whole=False,
+            _is_owner=True,
         )
 
     def watch(self) -> None:
@@ -156,6 +128,8 @@ class Draft:
 
     def totals(self) -> list[int]:
         """What ships before each message and before the end, fixed tokens included (tokens)."""
+        if self._is_whole and not self.included:
+            return [self.total + tokens for tokens in self.tally.totals]
         tokens = self.counter.tokens
         sizes = (tokens(units) + images for units, images in zip(self.units, self.images, strict=True))
         return list(accumulate(sizes, initial=self.total))
@@ -180,12 +154,13 @@ class Draft:
                     result.is_without_images,
                 )
                 for index, result in enumerate(self.results)
-                if result.action is not None
+                if result.step is not Step.WHOLE or result.action is not None
             )
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Takes up where a checkpoint of the same conversation left off; nothing may be trimmed yet."""
+        self.own()
         for done in checkpoint.trimmed:
             result = self.results[done.index]
             units = done.units - result.units
@@ -199,11 +174,17 @@ class Draft:
 
     def whole_total(self) -> int:
         """What all of it would ship now, fixed tokens included (tokens)."""
+        if self._is_whole:
+            return self.total + self.tally.totals[-1] - self.tally.totals[self.included]
         rest = range(self.included, len(self.units))
         return self.total + sum(self.counter.tokens(self.units[m]) + self.images[m] for m in rest)
 
     def include(self, end: int) -> None:
         """Takes the messages up to `end` into the total."""
+        if self._is_whole and end > self.included:
+            self.total += self.tally.totals[end] - self.tally.totals[self.included]
+            self.included = end
+            return
         for index in range(self.included, end):
             self.total += self.counter.tokens(self.units[index]) + self.images[index]
         self.included = max(self.included, end)
@@ -351,21 +332,6 @@ class Draft:
                 if new != part.text:
                     edits.append(edit(part, new, counter.tokens(counter.units([part.text])[0]), action))
         return edits
-
-
-def is_trimmable(part: Part) -> TypeGuard[TextPart]:
-    """Whether a part is a text that may be cut: a note in place of an image is not, it is short already."""
-    return isinstance(part, TextPart) and not is_image_note(part.text)
-
-
-def counted_texts(messages: Sequence[Message]) -> Iterator[str]:
-    """Every text that ships, in the order in which a draft adds them up."""
-    for message in messages:
-        yield from message.fixed
-        for result in message.results:
-            for part in result.parts:
-                if not isinstance(part, ImagePart):
-                    yield part.text
 
 
 def _least_chars(result: DraftResult, limits: Limits, *, is_cap: bool) -> int:

@@ -13,6 +13,7 @@ from pinch_server.core.hints import Hints
 from pinch_server.core.limits import Limits, Stability, TrimStyle
 from pinch_server.core.plan import Action, Plan, Ranking, Stats
 from pinch_server.core.replay import Replay
+from pinch_server.core.tally import Tally
 from pinch_server.core.window import window_at
 
 
@@ -23,6 +24,7 @@ def plan_pruning(
     *,
     order: Order = uniform,
     checkpoints: Checkpoints | None = None,
+    tally: Tally | None = None,
 ) -> Plan:
     """Decides what to trim.
 
@@ -33,13 +35,14 @@ def plan_pruning(
         order: How to rank candidates; the default trims every candidate outside the window. Whatever it
             depends on beside the messages before an event must not change while `checkpoints` lives.
         checkpoints: Where earlier calls of the same session left off; it saves time and changes nothing.
+        tally: The conversation's tally, when there is one already.
 
     Returns:
         The plan. Nothing changes when the conversation is within its budget and always was.
     """
     messages = conversation.messages
     fixed = fixed_tokens(conversation, limits, counter)
-    draft = begun_draft(conversation, counter, fixed)
+    draft = begun_draft(conversation, counter, fixed, tally)
     unchanged = partial(unchanged_plan, limits=limits, fixed=fixed)
     beside = draft.total
     original = draft.whole_total()
@@ -51,19 +54,21 @@ def plan_pruning(
         replay = Replay(messages, draft, limits, form_at(conversation, draft, limits), order)
         end = replay.run(checkpoints, f"{limits!r} {counter.method} {beside}")
         event, is_gain_small = replay.event, replay.is_gain_small
+        edits = replay.edits
     else:
         end = len(messages)
+        draft.own()
         draft.include(end)
         event = _single_event(conversation, draft, limits, order, original)
         is_gain_small = event is None
-    edits = draft.edits(end)
+        edits = tuple(draft.edits(end))
     candidates = event.looked_at if event is not None else 0
     if not edits:
         reason = "within_budget" if original <= limits.budget_tokens else "nothing_to_trim"
         reason = "gain_too_small" if is_gain_small else reason
         return unchanged(original, reason=reason, candidates=candidates)
     stats = _stats(draft, original, limits, candidates, event, end)
-    return Plan(tuple(edits), replace(stats, fixed_tokens=fixed))
+    return Plan(edits, replace(stats, fixed_tokens=fixed))
 
 
 def _single_event(
@@ -140,9 +145,10 @@ def _stats(
     )
 
 
-def measure(conversation: Conversation, limits: Limits, counter: Counter) -> int:
+def measure(conversation: Conversation, limits: Limits, counter: Counter, tally: Tally | None = None) -> int:
     """The size of a conversation as it came, fixed tokens included, without a plan for it (tokens)."""
-    return begun_draft(conversation, counter, fixed_tokens(conversation, limits, counter)).whole_total()
+    fixed = fixed_tokens(conversation, limits, counter)
+    return begun_draft(conversation, counter, fixed, tally).whole_total()
 
 
 def fixed_tokens(conversation: Conversation, limits: Limits, counter: Counter) -> int:
@@ -152,7 +158,14 @@ def fixed_tokens(conversation: Conversation, limits: Limits, counter: Counter) -
     return sum(map(counter.tokens, counter.units(conversation.tools)))
 
 
-def begun_draft(conversation: Conversation, counter: Counter, fixed: int) -> Draft:
-    """The conversation with nothing trimmed, over all that ships beside its messages."""
+def begun_draft(
+    conversation: Conversation, counter: Counter, fixed: int, tally: Tally | None = None
+) -> Draft:
+    """The conversation with nothing trimmed, over all that ships beside its messages.
+
+    Given a tally, `Draft.own` has to be called before anything is trimmed.
+    """
     preamble = counter.tokens(sum(counter.units(conversation.preamble)))
+    if tally is not None:
+        return Draft.on(tally, fixed + preamble)
     return Draft.of(conversation.messages, counter, fixed + preamble)

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import accumulate
-from typing import Final
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from pinch_server.core.conversation import Conversation, ImagePart, Message, ToolResult
 from pinch_server.core.counting import CHARS_PER_TOKEN
 from pinch_server.core.plan import Edit
 
 _DIGEST_BYTES: Final = 8
+_MASK: Final = 2 ** (8 * _DIGEST_BYTES) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,33 @@ class PrefixMatch:
     share: float | None = None
 
 
+Row: TypeAlias = tuple[bytes, int]
+"""A message as it ships: the digest of its texts, and about their characters."""
+
+
+def row_of(message: Message, new_texts: Mapping[int, str] = MappingProxyType({})) -> Row:
+    """A message as it ships.
+
+    Args:
+        message: The message, untrimmed.
+        new_texts: The text that ships in the place of a part, by the `id` of the part.
+    """
+    texts = list(_shipped(message, new_texts))
+    weight = sum(map(len, texts)) + CHARS_PER_TOKEN * _image_tokens(message, new_texts)
+    return _digest([message.speaker.value, *map(_answered, message.results), *texts]), weight
+
+
+def trimmed_rows(messages: Sequence[Message], edits: Sequence[Edit]) -> dict[int, Row]:
+    """The messages that are changed, by their index, as they ship."""
+    new_texts = {id(edit.old): edit.new for edit in edits}
+    return {index: row_of(messages[index], new_texts) for index in {edit.message for edit in edits}}
+
+
+def head_of(conversation: Conversation) -> bytes:
+    """The digest of what ships before the messages."""
+    return _digest((*conversation.tools, "", *conversation.preamble))
+
+
 def compare(
     conversation: Conversation,
     edits: Sequence[Edit],
@@ -59,7 +87,7 @@ def compare(
     final_tokens: int,
     fixed_tokens: int,
 ) -> tuple[Payload, PrefixMatch]:
-    """Compares what ships with the payload before it.
+    """Compares what ships with the payload before it: `compare_rows`, of messages as they are.
 
     Args:
         conversation: The whole history, untrimmed.
@@ -67,19 +95,44 @@ def compare(
         previous: The previous payload of the session; None when it is not known.
         final_tokens: The size that ships, fixed tokens included (tokens).
         fixed_tokens: What of it stands beside the messages (tokens).
+    """
+    return compare_rows(
+        head_of(conversation),
+        list(map(row_of, conversation.messages)),
+        trimmed_rows(conversation.messages, edits),
+        previous,
+        final_tokens=final_tokens,
+        fixed_tokens=fixed_tokens,
+    )
+
+
+def compare_rows(
+    head: bytes,
+    rows: Sequence[Row],
+    trimmed: Mapping[int, Row],
+    previous: Payload | None,
+    *,
+    final_tokens: int,
+    fixed_tokens: int,
+) -> tuple[Payload, PrefixMatch]:
+    """Compares what ships with the payload before it.
+
+    Args:
+        head: The digest of what ships before the messages.
+        rows: Every message as it came.
+        trimmed: Those that are changed, as they ship.
+        previous: The previous payload of the session; None when it is not known.
+        final_tokens: The size that ships, fixed tokens included (tokens).
+        fixed_tokens: What of it stands beside the messages (tokens).
 
     Returns:
         This payload, to be kept for the next call, and how it matches.
     """
-    new_texts = {id(edit.old): edit.new for edit in edits}
-    head = _digest((*conversation.tools, "", *conversation.preamble))
-    digests: list[bytes] = []
-    weights: list[int] = []
-    for message in conversation.messages:
-        texts = list(_shipped(message, new_texts))
-        digests.append(_digest([message.speaker.value, *map(_answered, message.results), *texts]))
-        weights.append(sum(map(len, texts)) + CHARS_PER_TOKEN * _image_tokens(message, new_texts))
-    payload = Payload(head, b"".join(digests), sum(weights))
+    shipped = list(rows)
+    for index, row in trimmed.items():
+        shipped[index] = row
+    weights = [weight for _, weight in shipped]
+    payload = Payload(head, b"".join([digest for digest, _ in shipped]), sum(weights))
     if previous is None:
         return payload, PrefixMatch()
     matching = _common(payload, previous) if head == previous.head else 0
@@ -92,6 +145,8 @@ def compare(
 
 def _common(one: Payload, other: Payload) -> int:
     most = min(one.messages, other.messages)
+    if one.digests[: most * _DIGEST_BYTES] == other.digests[: most * _DIGEST_BYTES]:
+        return most
     for index in range(most):
         place = slice(index * _DIGEST_BYTES, (index + 1) * _DIGEST_BYTES)
         if one.digests[place] != other.digests[place]:
@@ -100,12 +155,11 @@ def _common(one: Payload, other: Payload) -> int:
 
 
 def _digest(texts: Sequence[str]) -> bytes:
-    digest = blake2b(digest_size=_DIGEST_BYTES)
-    for text in texts:
-        encoded = text.encode("utf-8", "surrogatepass")
-        digest.update(len(encoded).to_bytes(8))
-        digest.update(encoded)
-    return digest.digest()
+    """A digest that holds within this process, which is as long as payloads are remembered.
+
+    The interpreter's own hash of strings is keyed anew in every process, and faster than any that is not.
+    """
+    return (hash(tuple(texts)) & _MASK).to_bytes(_DIGEST_BYTES)
 
 
 def _shipped(message: Message, new_texts: Mapping[int, str]) -> Iterator[str]:

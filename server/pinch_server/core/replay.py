@@ -9,15 +9,17 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pinch_server.core.checkpoint import Checkpoints, checkpoint_keys
+from pinch_server.core.checkpoint import Checkpoints, checkpoint_key
 from pinch_server.core.conversation import Message, Speaker
 from pinch_server.core.draft import Draft, DraftResult
 from pinch_server.core.event import Event, Order, candidates_at
 from pinch_server.core.forms import FormAt
 from pinch_server.core.ledger import OPENED, Ledger, pays_back
 from pinch_server.core.limits import Limits, Trigger
-from pinch_server.core.plan import Reason
+from pinch_server.core.plan import Edit, Reason
+from pinch_server.core.pool import Pool
 from pinch_server.core.protection import protection
+from pinch_server.core.standing import Standing
 from pinch_server.core.trimming import Step
 from pinch_server.core.window import Window, WindowWalk
 
@@ -50,6 +52,7 @@ class Replay:
         order: How candidates are ranked.
         event: The event of the newest point; None when none was held there.
         is_gain_small: Whether the newest point was over budget with too little to gain.
+        edits: Every changed part at the newest point, in the order of the conversation.
     """
 
     messages: Sequence[Message]
@@ -59,58 +62,116 @@ class Replay:
     order: Order
     event: Event | None = None
     is_gain_small: bool = False
+    edits: tuple[Edit, ...] = ()
     _walk: WindowWalk = field(init=False)
-    _outsized: list[DraftResult] = field(init=False)
-    _pool: "_Pool" = field(init=False)
+    _outsized: list[int] = field(default_factory=list)
+    _pool: Pool = field(init=False)
     _ledger: Ledger = OPENED
     _whole_totals: list[int] = field(init=False)
+    _resumed: Standing | None = None
+    _is_changed: bool = False
 
     def __post_init__(self) -> None:
-        limits = self.limits
         self._whole_totals = self.draft.totals() if self._is_reckoned else []
-        self._walk = WindowWalk(limits)
-        is_protected = protection(limits.protected_tools)
-        open_results = [r for r in self.draft.results if not is_protected(r.tool)]
-        cap = limits.protected_max_chars
-        self._outsized = [r for r in open_results if cap and r.chars > cap]
-        self._pool = _Pool(self.draft, limits, open_results)
+        self._walk = WindowWalk(self.limits)
+        self._pool = Pool(self.limits, [])
 
     def run(self, checkpoints: Checkpoints | None = None, rules: str = "") -> int:
-        """Walks all points; gives the newest one.
+        """Walks all points, and tells what is changed at the newest in `edits`; gives that point.
 
         Args:
             checkpoints: Where earlier calls left off; None to walk from the start.
             rules: Everything the plan depends on beside the messages, in one text.
         """
-        points = call_points(self.messages)
-        keys = checkpoint_keys(self.messages, points, rules) if checkpoints is not None else []
-        first = self._resume(points, keys, checkpoints) if checkpoints is not None else 0
+        points = self.draft.tally.points()
+        first = self._resume(points, rules, checkpoints) if checkpoints is not None else self._begin(0)
         for point in points[first:]:
             self._reach(point)
+        self.edits = self._edits(points[-1])
         if checkpoints is not None and first < len(points):
-            checkpoints.put(keys[-1], replace(self.draft.checkpoint(), ledger=self._ledger))
+            standing = self._leave_off(points[-1], rules)
+            self.draft.tally.left_off = standing
+            checkpoints.put(standing.key, standing.checkpoint)
         self.draft.include(len(self.messages))
         return points[-1]
 
     def points(self) -> Iterator[int]:
         """Walks all points from the start, and stops at each for whoever wants to look at the draft."""
+        self._begin(0)
         for point in call_points(self.messages):
             self._reach(point)
             yield point
 
-    def _resume(self, points: Sequence[int], keys: Sequence[bytes], checkpoints: Checkpoints) -> int:
+    def _resume(self, points: Sequence[int], rules: str, checkpoints: Checkpoints) -> int:
         """Restores the newest known point before the last; gives the index of the point to go on from.
 
         The last point is always walked: what is new in this call has to be told.
         """
+        tally = self.draft.tally
+        for standing in tally.standings:
+            index = bisect_left(points, standing.end)
+            if standing.rules == rules and index < len(points) - 1 and points[index] == standing.end:
+                return self._go_on(standing, index)
         for index in range(len(points) - 2, -1, -1):
-            checkpoint = checkpoints.get(keys[index])
+            checkpoint = checkpoints.get(checkpoint_key(tally.digest(points[index]), rules))
             if checkpoint is not None:
                 self.draft.restore(checkpoint)
                 self._ledger = checkpoint.ledger
+                self._begin(0)
                 self._walk_to(points[index])
                 return index + 1
+        return self._begin(0)
+
+    def _begin(self, first: int) -> int:
+        """Looks at the results from the index `first` on; gives 0, the point to start from."""
+        is_protected = protection(self.limits.protected_tools)
+        cap = self.limits.protected_max_chars
+        results = self.draft.results
+        for index in range(first, len(results)):
+            if not is_protected(results[index].tool):
+                self._pool.results.append(index)
+                if cap and results[index].chars > cap:
+                    self._outsized.append(index)
         return 0
+
+    def _go_on(self, standing: Standing, index: int) -> int:
+        self.draft.resume(standing)
+        self._resumed = standing
+        self._ledger = standing.ledger
+        self._walk, self._pool = standing.walk.copy(), standing.pool.copy()
+        self._outsized = list(standing.outsized)
+        self._begin(self.draft.tally.results_before[standing.end])
+        return index + 1
+
+    def _leave_off(self, end: int, rules: str) -> Standing:
+        draft, before = self.draft, self._resumed
+        if before is not None and not self._is_changed:
+            # Found again by an older key, it costs a few points more; a new key would have to be hashed.
+            key, checkpoint, edits = before.key, before.checkpoint, before.edits
+        else:
+            key = checkpoint_key(draft.tally.digest(end), rules)
+            checkpoint = replace(draft.checkpoint(), ledger=self._ledger)
+            edits = tuple(replace(edit, is_new=False) if edit.is_new else edit for edit in self.edits)
+        return Standing(
+            rules,
+            end,
+            draft.total,
+            draft.units,
+            draft.images,
+            draft.results,
+            self._outsized,
+            self._walk,
+            self._pool,
+            self._ledger,
+            edits,
+            key,
+            checkpoint,
+        )
+
+    def _edits(self, end: int) -> tuple[Edit, ...]:
+        if self._resumed is not None and not self._is_changed:
+            return self._resumed.edits
+        return tuple(self.draft.edits(end))
 
     def _walk_to(self, end: int) -> None:
         while self._walk.end < end:
@@ -139,9 +200,10 @@ class Replay:
     def _hold(self, end: int) -> bool:
         """Holds an event, unless it would gain too little or cost too much; says whether it did."""
         window = self._walk.window()
-        self._pool.extend(window.contracted_start)
+        self._pool.extend(self.draft, window.contracted_start)
         if self._gain(window, end) < self._least_gain():
             return False
+        self.draft.own()
         before = self.draft.total
         if self._is_reckoned:
             self.draft.watch()
@@ -151,8 +213,9 @@ class Replay:
             self.draft.take_back()
             return False
         self.draft.changes = None
+        self._is_changed = True
         self.event = event
-        self._pool.refresh()
+        self._pool.refresh(self.draft)
         return True
 
     @property
@@ -196,51 +259,18 @@ class Replay:
         )
 
     def _outsized_between(self, start: int, end: int) -> Iterator[DraftResult]:
-        first = bisect_left(self._outsized, start, key=lambda result: result.message)
-        for result in self._outsized[first:]:
+        first = bisect_left(self._outsized, self.draft.tally.results_before[start])
+        for index in self._outsized[first:]:
+            result = self.draft.results[index]
             if result.message >= end:
                 return
             if result.step is Step.WHOLE:
                 yield result
 
     def _cap_fresh(self, fresh_start: int, end: int) -> None:
+        if next(self._outsized_between(fresh_start, end), None) is None:
+            return
+        self.draft.own()
+        self._is_changed = True
         for result in self._outsized_between(fresh_start, end):
             self.draft.cap(result, self.form_at(end), Reason.FRESH_OUTSIZED, end)
-
-
-@dataclass(slots=True)
-class _Pool:
-    """What could be removed from the results outside the contracted window, message by message.
-
-    The window only ever moves on, so each message enters once.
-    """
-
-    draft: Draft
-    limits: Limits
-    results: list[DraftResult]
-    tokens: int = 0
-    _next: int = 0
-    _by_message: dict[int, list[DraftResult]] = field(default_factory=dict)
-    _gains: dict[int, int] = field(default_factory=dict)
-
-    def extend(self, start: int) -> None:
-        """Takes in the results before `start`."""
-        added: set[int] = set()
-        while self._next < len(self.results) and self.results[self._next].message < start:
-            result = self.results[self._next]
-            self._by_message.setdefault(result.message, []).append(result)
-            added.add(result.message)
-            self._next += 1
-        for message in added:
-            self._weigh(message)
-
-    def refresh(self) -> None:
-        """Looks again at what an event may have trimmed."""
-        for message in list(self._gains):
-            self._weigh(message)
-
-    def _weigh(self, message: int) -> None:
-        gain = self.draft.could_remove(self._by_message[message], self.limits)
-        self.tokens += gain - self._gains.pop(message, 0)
-        if gain:
-            self._gains[message] = gain

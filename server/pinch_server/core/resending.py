@@ -5,11 +5,12 @@ the model's newest answer had been sent by an earlier call; from the first messa
 the cache no longer fits. Sizes are shares of the whole by characters: near enough, and free.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from pinch_server.core.conversation import Conversation, Message, OpaquePart, Speaker, TextPart
+from pinch_server.core.conversation import Conversation, Speaker, TextPart, text_chars
 from pinch_server.core.plan import Edit, Plan
 
 
@@ -27,20 +28,58 @@ class Resending:
     unchanged_prefix_tokens: int | None
 
 
-def resending(conversation: Conversation, plan: Plan, fixed_tokens: int) -> Resending:
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What edits take away, before each message.
+
+    Attributes:
+        messages: The messages of the edits, ascending.
+        chars: The characters taken away before each of them, and by all.
+    """
+
+    messages: Sequence[int]
+    chars: Sequence[int]
+
+    def before(self, message: int) -> int:
+        """The characters taken away before a message."""
+        return self.chars[bisect_left(self.messages, message)]
+
+
+def removed_by(edits: Sequence[Edit]) -> Removed:
+    """What edits take away, given in the order of the conversation."""
+    sizes = (len(e.old.text) - len(e.new) if isinstance(e.old, TextPart) else 0 for e in edits)
+    return Removed([edit.message for edit in edits], list(accumulate(sizes, initial=0)))
+
+
+def resending(
+    conversation: Conversation,
+    plan: Plan,
+    fixed_tokens: int,
+    chars: Sequence[int] | None = None,
+    removed: Removed | None = None,
+) -> Resending:
     """Measures what a pruned conversation sends again.
 
     Args:
         conversation: The whole history, untrimmed.
         plan: What is trimmed of it.
         fixed_tokens: What ships beside the messages, and is part of the plan's sizes (tokens).
+        chars: The characters that came before each message and before the end; None to count them.
+        removed: What the edits take away; None to count it.
     """
     messages = conversation.messages
-    before = _chars_before(messages, plan.edits, sum(map(len, conversation.preamble)))
-    per_char = (plan.stats.final_tokens - fixed_tokens) / max(before[-1], 1)
+    if chars is None:
+        chars = list(accumulate(map(text_chars, messages), initial=0))
+    preamble = sum(map(len, conversation.preamble))
+    away = removed or removed_by(plan.edits)
+
+    def shipped_before(message: int) -> int:
+        return preamble + chars[message] - away.before(message)
+
+    per_char = (plan.stats.final_tokens - fixed_tokens) / max(shipped_before(len(messages)), 1)
 
     def tokens_before(message: int) -> int:
-        return fixed_tokens + round(before[message] * per_char)
+        return fixed_tokens + round(shipped_before(message) * per_char)
 
     answers = (
         index for index in range(len(messages) - 1, -1, -1) if messages[index].speaker is Speaker.MODEL
@@ -49,22 +88,4 @@ def resending(conversation: Conversation, plan: Plan, fixed_tokens: int) -> Rese
     new = min((edit.message for edit in plan.edits if edit.is_new), default=None)
     return Resending(
         0 if newest is None else tokens_before(newest), None if new is None else tokens_before(new)
-    )
-
-
-def _chars_before(messages: Sequence[Message], edits: Sequence[Edit], preamble: int) -> list[int]:
-    """The characters that ship before each message, and at last before the end."""
-    chars = list(map(_chars, messages))
-    for edit in edits:
-        if isinstance(edit.old, TextPart):
-            chars[edit.message] -= len(edit.old.text) - len(edit.new)
-    return list(accumulate(chars, initial=preamble))
-
-
-def _chars(message: Message) -> int:
-    return sum(map(len, message.fixed)) + sum(
-        len(part.text)
-        for result in message.results
-        for part in result.parts
-        if isinstance(part, TextPart | OpaquePart)
     )

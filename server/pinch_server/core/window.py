@@ -1,7 +1,7 @@
 """Which results the model still works with: turns, rounds, the protected window, the fresh results."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pinch_server.core.conversation import Message, Speaker
 from pinch_server.core.limits import Limits
@@ -44,6 +44,10 @@ class WindowWalk:
     _last_run_end: int = -1
     _run_end_before: int = -1
     _is_in_run: bool = False
+
+    def copy(self) -> "WindowWalk":
+        """The same, to go on from."""
+        return replace(self, _turns=list(self._turns), _rounds=list(self._rounds))
 
     def read(self, message: Message) -> None:
         """Takes the next message into account."""

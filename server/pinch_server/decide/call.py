@@ -12,6 +12,8 @@ from pinch_server.core.probe import PrefixMatch
 from pinch_server.core.turn_frame import TurnFrame
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import ByteEdit
+from pinch_server.formats.recent import History
+from pinch_server.formats.worked import NOTHING_WORKED, Worked
 from pinch_server.ports import WhenGone
 
 
@@ -77,6 +79,7 @@ class PruneCall:
         context: What the router knows.
         dry_run: Whether to plan and count but change nothing.
         violations: What was found wrong before the call got here, to be told with all the rest.
+        history: Of a conversation that was read already, what the next call may go on from; None for nothing.
     """
 
     conversation: Conversation | Body
@@ -84,6 +87,7 @@ class PruneCall:
     context: CallContext = CallContext()
     dry_run: bool = False
     violations: tuple[Violation, ...] = ()
+    history: History | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,7 @@ class Decided:
         format: The dialect the body was read in; None for typed messages and unreadable bodies.
         economics: What the trims are worth; None when the caller gave no prices.
         prefix: How much of the session's previous payload repeats; None without a session, or unprobed.
+        worked: What follows from the edits, and what of it a later call may use again.
     """
 
     decision_id: str
@@ -145,3 +150,4 @@ class Decided:
     format: Format | None
     economics: Economics | None = None
     prefix: PrefixMatch | None = None
+    worked: Worked = field(default=NOTHING_WORKED, compare=False, repr=False)

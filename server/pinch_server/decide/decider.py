@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import is_
 from typing import Final
 
 from pinch_server.core.conversation import Conversation
@@ -11,10 +13,12 @@ from pinch_server.core.decision import Decision, Outcome
 from pinch_server.core.draft import counted_texts
 from pinch_server.core.event import uniform
 from pinch_server.core.limits import Limits
-from pinch_server.core.plan import Edit, Plan
+from pinch_server.core.plan import Plan
 from pinch_server.core.planning import measure, plan_pruning, unchanged_plan
-from pinch_server.core.probe import Payload, PrefixMatch, compare
+from pinch_server.core.probe import Payload, PrefixMatch, compare_rows, head_of, trimmed_rows
 from pinch_server.core.scoring import Scoring
+from pinch_server.core.session import session_hash
+from pinch_server.core.tally import Tally
 from pinch_server.core.turn_frame import turn_frame
 from pinch_server.decide.call import Body, Decided, Measured, Patience, PruneCall
 from pinch_server.decide.checkpoints import RecentCheckpoints
@@ -25,7 +29,8 @@ from pinch_server.decide.row import Policy, decision_row
 from pinch_server.decide.worth import worth
 from pinch_server.formats.body import Reading, byte_edits
 from pinch_server.formats.errors import NotUnderstoodError
-from pinch_server.formats.json_body import ByteEdit
+from pinch_server.formats.recent import MOST_BYTES, RecentHistories
+from pinch_server.formats.worked import NOTHING_WORKED, Worked
 from pinch_server.ports import Clock, Ids, Observer, Recorder
 
 _LOG: Final = logging.getLogger(__name__)
@@ -37,6 +42,16 @@ class Decider:
     """Answers calls. Shared by the threads of a worker.
 
     What it keeps between calls saves time and decides nothing.
+
+    Args:
+        policy: What the operator has set.
+        counter: The estimate in force.
+        recorder: Keeps what was decided.
+        observer: Counts it.
+        clock: The time.
+        ids: New identifiers.
+        ranker: Ranks candidates; None for oldest first.
+        recent_bytes: Most memory for conversations that were read lately (bytes); with 0 none is kept.
     """
 
     def __init__(
@@ -48,6 +63,7 @@ class Decider:
         clock: Clock,
         ids: Ids,
         ranker: Ranker | None = None,
+        recent_bytes: int = MOST_BYTES,
     ) -> None:
         self._policy = policy
         self._counter = counter
@@ -58,6 +74,8 @@ class Decider:
         self._ranker = ranker or Ranker(clock, RankingPolicy(Scoring.AGE))
         self._checkpoints = RecentCheckpoints()
         self._payloads = RecentPayloads()
+        self.recent: Final = RecentHistories(counter, recent_bytes)
+        """The conversations that were read last."""
 
     @property
     def policy(self) -> Policy:
@@ -88,46 +106,44 @@ class Decider:
         started = self._clock.monotonic()
         # One for the whole call, whatever is set meanwhile.
         policy = self._policy
-        read = read_call(call, policy.limits)
+        read = read_call(call, policy.limits, self._counter, self.recent)
         read_at = self._clock.monotonic()
         self._observer.stage("read", read_at - started)
         plan = self._plan(call, read, patience, policy)
         self._observer.stage("plan", self._clock.monotonic() - read_at)
         planned = self._write(plan, read, is_dry=call.dry_run)
-        decision = self._row(call, read, planned.plan, policy, started)
-        session = decision.session_hash if policy.probes_prefix else None
-        payload, prefix = self._probe(session, read.conversation, planned)
-        if prefix is not None:
-            decision = replace(
-                decision,
-                prefix_previous_messages=prefix.previous_messages,
-                prefix_matched_messages=prefix.matching_messages,
-                prefix_matched_tokens=prefix.matching_tokens,
-            )
+        session = session_hash(call.context.session_id, policy.session_key)
+        payload, prefix = self._probe(session if policy.probes_prefix else None, read, planned)
+        decision = self._row(call, read, planned, policy, started, session, prefix)
         conversation, reading = read.conversation, read.reading
-        decided = Decided(
+        answered = partial(
+            Decided,
             decision_id=decision.decision_id,
-            persisted=False,
             budget_tokens=read.limits.budget_tokens,
             stats=planned.plan.stats,
-            edits=planned.edits,
-            byte_edits=planned.byte_edits,
+            edits=planned.worked.edits,
+            byte_edits=planned.worked.byte_edits,
             unchanged_reason=planned.plan.unchanged_reason,
             measured=self._measured(conversation, planned),
             turn_frame=turn_frame(conversation.messages) if conversation else None,
             format=reading.dialect.format if reading else None,
             economics=worth(call.context, read, planned.plan, decision.created_at),
             prefix=prefix,
+            worked=planned.worked,
         )
         if written is not None:
-            written(decided)
+            written(answered(persisted=False))
         self._tell(call, planned, decision)
-        if decision.session_hash is not None and payload is not None:
-            self._payloads.put(decision.session_hash, payload, self._clock.monotonic())
+        if session is not None and payload is not None:
+            self._payloads.put(session, payload, self._clock.monotonic())
         if prefix is not None and prefix.share is not None:
             self._observer.prefix_matched(prefix.share)
+        if read.history is not None:
+            if planned.worked.edits:
+                read.history.worked = planned.worked
+            self.recent.put(read.history)
         # Last, so that no fault leaves the row of an answer that nobody got.
-        return replace(decided, persisted=self._keep(decision))
+        return answered(persisted=self._keep(decision))
 
     def report(self, outcome: Outcome) -> bool:
         """Keeps what became of a decision; says whether it can no longer be lost."""
@@ -135,32 +151,45 @@ class Decider:
 
     def _plan(self, call: PruneCall, read: ReadCall, patience: Patience, policy: Policy) -> Plan:
         limits, conversation = read.limits, read.conversation
-        if conversation is None:
+        if conversation is None or read.tally is None:
             size = len(call.conversation.json) if isinstance(call.conversation, Body) else 0
             return unchanged_plan(_BYTES.tokens(size), limits, "not_understood")
         if not policy.is_enabled:
-            return unchanged_plan(measure(conversation, limits, self._counter), limits, "disabled")
-        plan = self._planned(conversation, limits, patience)
+            return unchanged_plan(
+                measure(conversation, limits, self._counter, read.tally), limits, "disabled"
+            )
+        plan = self._planned(conversation, read.tally, limits, patience)
         return replace(plan, unchanged_reason=plan.unchanged_reason or "dry_run") if call.dry_run else plan
 
-    def _planned(self, conversation: Conversation, limits: Limits, patience: Patience) -> Plan:
+    def _planned(self, conversation: Conversation, tally: Tally, limits: Limits, patience: Patience) -> Plan:
         if not limits.relevance:
             return plan_pruning(
-                conversation, limits, self._counter, order=uniform, checkpoints=self._checkpoints
+                conversation,
+                limits,
+                self._counter,
+                order=uniform,
+                checkpoints=self._checkpoints,
+                tally=tally,
             )
-        ranking = self._ranker.for_call(conversation.messages, limits, patience)
+        ranking = self._ranker.for_call(tally, limits, patience)
         kept = SettledCheckpoints(self._checkpoints, ranking)
-        plan = plan_pruning(conversation, limits, self._counter, order=ranking, checkpoints=kept)
+        plan = plan_pruning(conversation, limits, self._counter, order=ranking, checkpoints=kept, tally=tally)
+        if ranking.reason:
+            # As with the checkpoints: no later call may go on from a plan that was made without vectors.
+            tally.left_off = None
         reason = plan.stats.ranking_reason or ranking.reason
+        if reason == plan.stats.ranking_reason:
+            return plan
         return replace(plan, stats=replace(plan.stats, ranking_reason=reason))
 
     def _write(self, plan: Plan, read: ReadCall, *, is_dry: bool) -> "_Planned":
         if is_dry or not plan.edits:
             return _Planned(plan)
+        known = read.history.worked.of(plan.edits) if read.history is not None else None
         if read.reading is None:
-            return _Planned(plan, plan.edits)
+            return _Planned(plan, known or Worked(plan.edits))
         before = self._clock.monotonic()
-        planned = _written(plan, read.reading, read.limits)
+        planned = _Planned(plan, known) if known else _written(plan, read.reading, read.limits)
         self._observer.stage("write", self._clock.monotonic() - before)
         return planned
 
@@ -169,29 +198,43 @@ class Decider:
             return None
         counter = _BYTES if conversation is None else self._counter
         stats = planned.plan.stats
-        shipped = stats.final_tokens if planned.edits else stats.original_tokens
+        shipped = stats.final_tokens if planned.worked.edits else stats.original_tokens
         texts = counted_texts(conversation.messages) if conversation else ()
         return Measured(shipped, counter.method, counter.error_bound(texts))
 
     def _probe(
-        self, session: str | None, conversation: Conversation | None, planned: "_Planned"
+        self, session: str | None, read: ReadCall, planned: "_Planned"
     ) -> tuple[Payload | None, PrefixMatch | None]:
         """What ships, and how much of the session's previous payload it repeats."""
+        conversation, tally = read.conversation, read.tally
         if session is None:
             return None, None
-        if conversation is None or conversation.unsupported is not None:
+        if conversation is None or tally is None or conversation.unsupported is not None:
             return None, None
-        stats = planned.plan.stats
-        return compare(
-            conversation,
-            planned.edits,
+        stats, worked = planned.plan.stats, planned.worked
+        if worked.rows is None:
+            worked.rows = trimmed_rows(conversation.messages, worked.edits)
+        return compare_rows(
+            read.history.beside.head if read.history is not None else head_of(conversation),
+            tally.rows(),
+            worked.rows,
             self._payloads.get(session, self._clock.monotonic()),
-            final_tokens=stats.final_tokens if planned.edits else stats.original_tokens,
+            final_tokens=stats.final_tokens if worked.edits else stats.original_tokens,
             fixed_tokens=stats.fixed_tokens,
         )
 
-    def _row(self, call: PruneCall, read: ReadCall, plan: Plan, policy: Policy, started: float) -> Decision:
+    def _row(
+        self,
+        call: PruneCall,
+        read: ReadCall,
+        planned: "_Planned",
+        policy: Policy,
+        started: float,
+        session: str | None,
+        prefix: PrefixMatch | None,
+    ) -> Decision:
         now = self._clock.now()
+        plan, worked = planned.plan, planned.worked
         return decision_row(
             call,
             read,
@@ -200,6 +243,9 @@ class Decider:
             decision_id=self._ids.decision_id(now),
             now=now,
             seconds=self._clock.monotonic() - started,
+            session=session,
+            prefix=prefix,
+            removed=worked.removed if worked.edits is plan.edits else None,
         )
 
     def _keep(self, decision: Decision) -> bool:
@@ -234,13 +280,11 @@ class _Planned:
 
     Attributes:
         plan: What was decided.
-        edits: Those of its edits that are made; none in a dry run.
-        byte_edits: For a body, the byte range of each.
+        worked: Those of its edits that are made, none in a dry run, and what follows from them.
     """
 
     plan: Plan
-    edits: tuple[Edit, ...] = ()
-    byte_edits: tuple[ByteEdit, ...] = ()
+    worked: Worked = NOTHING_WORKED
 
 
 def _written(plan: Plan, reading: Reading, limits: Limits) -> _Planned:
@@ -248,7 +292,10 @@ def _written(plan: Plan, reading: Reading, limits: Limits) -> _Planned:
         pairs = byte_edits(reading, plan.edits)
     except NotUnderstoodError:
         return _Planned(unchanged_plan(plan.stats.original_tokens, limits, "not_understood"))
-    return _Planned(plan, tuple(edit for edit, _ in pairs), tuple(written for _, written in pairs))
+    edits = tuple(edit for edit, _ in pairs)
+    if all(map(is_, edits, plan.edits)):
+        edits = plan.edits
+    return _Planned(plan, Worked(edits, tuple(written for _, written in pairs)))
 
 
 def _result(planned: _Planned, *, is_dry: bool) -> str:
@@ -256,7 +303,7 @@ def _result(planned: _Planned, *, is_dry: bool) -> str:
     reason = planned.plan.unchanged_reason
     if is_dry and planned.plan.edits:
         return "dry_run"
-    if planned.edits:
+    if planned.worked.edits:
         return "pruned"
     return {
         "disabled": "disabled",

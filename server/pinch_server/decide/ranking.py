@@ -21,8 +21,8 @@ from pinch_server.core.excerpts import embedding_excerpt
 from pinch_server.core.limits import Limits, Stability
 from pinch_server.core.plan import Ranking
 from pinch_server.core.ranking import least_relevant_first, ranking_query
-from pinch_server.core.replay import call_points
 from pinch_server.core.scoring import Scoring
+from pinch_server.core.tally import Tally
 from pinch_server.decide.call import Patience
 from pinch_server.decide.terms import RecentTerms
 from pinch_server.ports import Clock, Embedder, WhenGone
@@ -76,22 +76,23 @@ class Ranker:
             # The vocabulary that measures excerpts takes half a second to load: not at some caller's expense.
             _EXACT.units(["warm"])
 
-    def for_call(self, messages: Sequence[Message], limits: Limits, patience: Patience) -> "CallRanking":
+    def for_call(self, tally: Tally, limits: Limits, patience: Patience) -> "CallRanking":
         """The order of one call's candidates.
 
         Args:
-            messages: The whole history.
+            tally: The conversation's tally.
             limits: The limits of the call.
             patience: How long the caller waits.
         """
-        points = call_points(messages) if limits.stability is Stability.REPLAY else [len(messages)]
+        messages = tally.messages
+        newest = tally.newest_point if limits.stability is Stability.REPLAY else len(messages)
         seconds = self._policy.timeout_seconds
         if patience.seconds is not None:
             reserve = max(_LEAST_RESERVE_SECONDS, patience.seconds * _RESERVE_SHARE)
             seconds = min(seconds, patience.seconds - reserve)
         return CallRanking(
             messages=messages,
-            newest=points[-1],
+            newest=newest,
             scoring=self._policy.scoring.under(limits.stability),
             min_candidates=self._policy.min_candidates,
             terms=self._terms,

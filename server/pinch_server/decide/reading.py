@@ -6,11 +6,14 @@ from functools import lru_cache
 from typing import Any
 
 from pinch_server.core.conversation import Conversation
+from pinch_server.core.counting import Counter
 from pinch_server.core.limits import Limits, Violation, limit_violations
 from pinch_server.core.money import is_amount
+from pinch_server.core.tally import Tally
 from pinch_server.decide.call import CallContext, InvalidCallError, PruneCall
 from pinch_server.formats.body import Reading, read_body
 from pinch_server.formats.errors import BodyError, NotUnderstoodError
+from pinch_server.formats.recent import History, RecentHistories
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,19 +24,30 @@ class ReadCall:
         limits: The limits it is planned under.
         conversation: What was said; None when the body is valid and yet cannot be understood.
         reading: The body as it was read; None for typed messages.
+        tally: The conversation's tally; None without a conversation.
+        history: What the next call may go on from; None where nothing is kept.
     """
 
     limits: Limits
     conversation: Conversation | None
     reading: Reading | None
+    tally: Tally | None = None
+    history: History | None = None
 
 
-def read_call(call: PruneCall, defaults: Limits) -> ReadCall:
+def read_call(
+    call: PruneCall,
+    defaults: Limits,
+    counter: Counter | None = None,
+    recent: RecentHistories | None = None,
+) -> ReadCall:
     """Reads one call.
 
     Args:
         call: The call as it came.
         defaults: The limits that it does not set.
+        counter: The estimate in force; None where nothing is planned.
+        recent: The conversations that were read last; None to read every one anew.
 
     Raises:
         InvalidCallError: The call breaks its contract; every violation at once.
@@ -42,19 +56,23 @@ def read_call(call: PruneCall, defaults: Limits) -> ReadCall:
     violations = call.violations + violations + _rate_violations(call.context)
     reading: Reading | None = None
     conversation: Conversation | None = None
+    history = call.history
     if isinstance(call.conversation, Conversation):
         conversation = call.conversation
     else:
         try:
-            reading = read_body(call.conversation.json, call.conversation.format)
-            conversation = reading.conversation
+            reading = read_body(call.conversation.json, call.conversation.format, recent)
+            conversation, history = reading.conversation, reading.history
         except BodyError as error:
             violations += (Violation(error.field, error.problem),)
         except NotUnderstoodError:
             pass
     if violations:
         raise InvalidCallError(violations)
-    return ReadCall(limits, conversation, reading)
+    tally = history.tally if history is not None else None
+    if tally is None and conversation is not None and counter is not None:
+        tally = Tally.of(conversation.messages, counter)
+    return ReadCall(limits, conversation, reading, tally, history)
 
 
 def limits_of(given: Mapping[str, Any], defaults: Limits) -> tuple[Limits, tuple[Violation, ...]]:

@@ -8,8 +8,8 @@ from pinch_server.core.decision import Decision
 from pinch_server.core.limits import Limits
 from pinch_server.core.moments import unix_micros
 from pinch_server.core.plan import Plan
-from pinch_server.core.resending import resending
-from pinch_server.core.session import session_hash
+from pinch_server.core.probe import PrefixMatch
+from pinch_server.core.resending import Removed, resending
 from pinch_server.decide.call import Body, PruneCall
 from pinch_server.decide.reading import ReadCall
 
@@ -45,6 +45,9 @@ def decision_row(
     decision_id: str,
     now: datetime,
     seconds: float,
+    session: str | None = None,
+    prefix: PrefixMatch | None = None,
+    removed: Removed | None = None,
 ) -> Decision:
     """Everything that is remembered of one call.
 
@@ -56,15 +59,21 @@ def decision_row(
         decision_id: The decision's id.
         now: When it was made.
         seconds: Time since the call arrived (seconds).
+        session: The hash of its session; None without one.
+        prefix: How much of the session's previous payload it repeats; None where nobody looked.
+        removed: What the plan's edits take away; None to count it.
     """
     stats, context, limits = plan.stats, call.context, read.limits
     conversation = read.conversation
-    sent = resending(conversation, plan, stats.fixed_tokens) if conversation and plan.edits else None
+    sent = None
+    if conversation is not None and plan.edits:
+        chars = read.tally.chars if read.tally else None
+        sent = resending(conversation, plan, stats.fixed_tokens, chars, removed)
     return Decision(
         decision_id=decision_id,
         created_at=unix_micros(now),
         request_id=stored_text(context.request_id),
-        session_hash=session_hash(context.session_id, policy.session_key),
+        session_hash=session,
         route=context.route,
         model=stored_text(context.model),
         format=_format(call, read),
@@ -90,6 +99,9 @@ def decision_row(
         cache_write_rate=context.cache_write_rate or None,
         sent_before_tokens=sent.sent_before_tokens if sent else None,
         unchanged_prefix_tokens=sent.unchanged_prefix_tokens if sent else None,
+        prefix_previous_messages=prefix.previous_messages if prefix else None,
+        prefix_matched_messages=prefix.matching_messages if prefix else None,
+        prefix_matched_tokens=prefix.matching_tokens if prefix else None,
         settings_fingerprint=policy.fingerprint,
         pinch_enabled=policy.is_enabled,
     )

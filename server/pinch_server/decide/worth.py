@@ -30,7 +30,7 @@ def _trimmed(read: ReadCall, plan: Plan) -> Trimmed:
     conversation = read.conversation
     if conversation is None or not plan.edits:
         return Trimmed()
-    sent = resending(conversation, plan, plan.stats.fixed_tokens)
+    sent = resending(conversation, plan, plan.stats.fixed_tokens, read.tally.chars if read.tally else None)
     points = call_points(conversation.messages)
     unsent_from = points[-2] if len(points) > 1 else 0
     kept_out = removed_sent = removed_fresh = 0

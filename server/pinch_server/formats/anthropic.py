@@ -25,12 +25,9 @@ from pinch_server.formats.format import Format
 _SPEAKERS: Final = {"user": Speaker.USER, "assistant": Speaker.MODEL}
 
 
-def _read(body: Mapping[str, Any]) -> Conversation:
-    messages = tuple(
-        _read_message(value, ("messages", index)) for index, value in enumerate(body["messages"])
-    )
+def _read_beside(body: Mapping[str, Any]) -> Conversation:
     return Conversation(
-        messages, tools=tool_definitions(body.get("tools")), preamble=tuple(_texts(body.get("system")))
+        (), tools=tool_definitions(body.get("tools")), preamble=tuple(_texts(body.get("system")))
     )
 
 
@@ -127,20 +124,17 @@ def _image(block: Mapping[str, Any]) -> tuple[int, str]:
     return base64_image(source.get("data"), source.get("media_type"), ImageRule.ANTHROPIC)
 
 
-def _has_results(body: Mapping[str, Any]) -> bool:
-    return any(
-        block.get("type") == "tool_result"
-        for message in entries(body["messages"])
-        for block in entries(message.get("content"))
-    )
+def _holds_results(message: Mapping[str, Any]) -> bool:
+    return any(block.get("type") == "tool_result" for block in entries(message.get("content")))
 
 
 ANTHROPIC = Dialect(
     format=Format.ANTHROPIC,
     history_key="messages",
-    read=_read,
+    read_entry=_read_message,
+    read_beside=_read_beside,
     image_note=partial(typed_note, kind="text", source="source"),
-    has_results=_has_results,
+    holds_results=_holds_results,
     marks=frozenset({"system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking"}),
 )
 """The dialect of Anthropic Messages. Server-run tools, thinking and signed blocks are never touched."""

@@ -24,11 +24,11 @@ from pinch_server.formats.format import Format
 _SPEAKERS: Final = {"user": Speaker.USER, "assistant": Speaker.MODEL}
 
 
-def _read(body: Mapping[str, Any]) -> Conversation:
+def _read_beside(body: Mapping[str, Any]) -> Conversation:
     system = body.get("system")
     tools = body.get("toolConfig")
     return Conversation(
-        tuple(_read_message(value, ("messages", index)) for index, value in enumerate(body["messages"])),
+        (),
         tools=tool_definitions(tools.get("tools")) if isinstance(tools, Mapping) else (),
         preamble=tuple(_preamble(system)),
     )
@@ -138,20 +138,17 @@ def _image_note(_part: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {"text": text}
 
 
-def _has_results(body: Mapping[str, Any]) -> bool:
-    return any(
-        "toolResult" in block
-        for message in entries(body["messages"])
-        for block in entries(message.get("content"))
-    )
+def _holds_results(message: Mapping[str, Any]) -> bool:
+    return any("toolResult" in block for block in entries(message.get("content")))
 
 
 BEDROCK = Dialect(
     format=Format.BEDROCK,
     history_key="messages",
-    read=_read,
+    read_entry=_read_message,
+    read_beside=_read_beside,
     image_note=_image_note,
-    has_results=_has_results,
+    holds_results=_holds_results,
     marks=frozenset(
         {"toolConfig", "inferenceConfig", "modelId", "additionalModelRequestFields", "guardrailConfig"}
     ),

@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
 
-from pinch_server.core.conversation import Conversation, ImagePart
+from pinch_server.core.conversation import Address, Conversation, ImagePart
 from pinch_server.core.plan import Edit
 from pinch_server.formats.dialect import Dialect
+from pinch_server.formats.entries import read_parts
 from pinch_server.formats.errors import BodyError, NotUnderstoodError
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import ByteEdit, byte_edit, decode, encode_string
+from pinch_server.formats.recent import History, RecentHistories
 from pinch_server.formats.registry import DIALECTS
-from pinch_server.formats.spans import locate
+from pinch_server.formats.spans import Span, locate
 
 MOST_MESSAGES: Final = 200_000
 """Messages of one body that are read: far above any session, and a bound on memory."""
@@ -27,24 +30,31 @@ class Reading:
         body: The bytes as they came.
         dialect: The dialect they were read in.
         conversation: What they say, in the core's view.
+        history: Its entries, to be kept for the next call; None where it was not read by them.
     """
 
     body: bytes
     dialect: Dialect
     conversation: Conversation
+    history: History | None = None
 
 
-def read_body(body: bytes, format: Format | None) -> Reading:
+def read_body(body: bytes, format: Format | None, recent: RecentHistories | None = None) -> Reading:
     """Reads a request body.
 
     Args:
         body: The provider's request JSON.
         format: Its dialect; None to recognise it.
+        recent: The histories that were read last; they save time and change nothing.
 
     Raises:
         BodyError: It is not JSON, has no history, or two dialects would edit it differently.
         NotUnderstoodError: It is valid, but nested too deeply to be worked on.
     """
+    if recent is not None and recent.is_on:
+        parts = read_parts(body, format, recent, MOST_MESSAGES)
+        if parts is not None:
+            return Reading(body, parts.dialect, parts.conversation, parts.history)
     decoded = decode(body)
     if not isinstance(decoded, Mapping):
         raise BodyError("body.json", f"is {_kind(decoded)}; send the request object")
@@ -123,23 +133,60 @@ def byte_edits(reading: Reading, edits: Sequence[Edit]) -> list[tuple[Edit, Byte
     Raises:
         NotUnderstoodError: A text does not stand where it was read.
     """
-    body = memoryview(reading.body)
-    spans = locate(reading.body, (edit.old.address for edit in edits if edit.old.address is not None))
+    places = _places(reading, edits)
+    known = reading.history.written if reading.history is not None else {}
     written: list[tuple[Edit, ByteEdit]] = []
     for edit in edits:
-        if edit.old.address is None or edit.old.address not in spans:
-            raise NotUnderstoodError("a text was not found where it was read")
-        offset, length = spans[edit.old.address]
-        old = body[offset : offset + length]
-        if isinstance(edit.old, ImagePart):
-            replacement = _image_note(old, edit.new, reading.dialect)
-        elif decode(old) != edit.old.text:
-            raise NotUnderstoodError("another text stands where one was read")
-        else:
-            replacement = encode_string(edit.new)
-        written.append((edit, byte_edit(reading.body, offset, length, replacement)))
-    written.sort(key=lambda pair: pair[1].offset)
+        address = edit.old.address
+        if address is None:
+            raise NotUnderstoodError("a text has no place")
+        before = known.get(address)
+        if before is not None and before[0] == edit.new:
+            written.append((edit, before[1]))
+            continue
+        made = _byte_edit(reading, edit, places.get(address))
+        known[address] = edit.new, made
+        written.append((edit, made))
+    if any(one[1].offset > other[1].offset for one, other in pairwise(written)):
+        written.sort(key=lambda pair: pair[1].offset)
     return written
+
+
+def _places(reading: Reading, edits: Sequence[Edit]) -> dict[Address, Span]:
+    """Where the texts stand that are to be changed now; those written before are not looked for."""
+    history = reading.history
+    if history is None:
+        return locate(reading.body, (edit.old.address for edit in edits if edit.old.address is not None))
+    sought: dict[int, list[Address]] = {}
+    for edit in edits:
+        address = edit.old.address
+        if address is not None and history.written.get(address, (None,))[0] != edit.new:
+            sought.setdefault(edit.message, []).append(address)
+    places: dict[Address, Span] = {}
+    for message, addresses in sought.items():
+        start, end = history.starts[message], history.ends[message]
+        # Below the key of the history and the index of the entry.
+        below = locate(reading.body[start:end], (address[2:] for address in addresses))
+        places.update(
+            (address, (start + below[address[2:]][0], below[address[2:]][1]))
+            for address in addresses
+            if address[2:] in below
+        )
+    return places
+
+
+def _byte_edit(reading: Reading, edit: Edit, place: Span | None) -> ByteEdit:
+    if place is None:
+        raise NotUnderstoodError("a text was not found where it was read")
+    offset, length = place
+    old = memoryview(reading.body)[offset : offset + length]
+    if isinstance(edit.old, ImagePart):
+        replacement = _image_note(old, edit.new, reading.dialect)
+    elif decode(old) != edit.old.text:
+        raise NotUnderstoodError("another text stands where one was read")
+    else:
+        replacement = encode_string(edit.new)
+    return byte_edit(reading.body, offset, length, replacement)
 
 
 def _image_note(part: memoryview, text: str, dialect: Dialect) -> bytes:

@@ -38,10 +38,10 @@ def _either(value: Any, camel: str, snake: str) -> tuple[str, Any]:
     return (camel, value[camel]) if camel in value else (snake, value.get(snake))
 
 
-def _read(body: Mapping[str, Any]) -> Conversation:
+def _read_beside(body: Mapping[str, Any]) -> Conversation:
     _, system = _either(body, "systemInstruction", "system_instruction")
     return Conversation(
-        tuple(_read_content(value, ("contents", index)) for index, value in enumerate(body["contents"])),
+        (),
         tools=tool_definitions(body.get("tools")),
         preamble=tuple(_preamble(system)),
     )
@@ -131,19 +131,18 @@ def _image_note(_part: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {"text": text}
 
 
-def _has_results(body: Mapping[str, Any]) -> bool:
+def _holds_results(content: Mapping[str, Any]) -> bool:
     return any(
-        "functionResponse" in part or "function_response" in part
-        for content in entries(body["contents"])
-        for part in entries(content.get("parts"))
+        "functionResponse" in part or "function_response" in part for part in entries(content.get("parts"))
     )
 
 
 GEMINI = Dialect(
     format=Format.GEMINI,
     history_key="contents",
-    read=_read,
+    read_entry=_read_content,
+    read_beside=_read_beside,
     image_note=_image_note,
-    has_results=_has_results,
+    holds_results=_holds_results,
 )
 """The dialect of Gemini. Thought signatures and the structure of a response are never touched."""

@@ -26,31 +26,26 @@ from pinch_server.core.conversation import (
     ToolResult,
 )
 from pinch_server.formats.blocks import text_or_none
-from pinch_server.formats.dialect import Dialect, entries, typed_note
+from pinch_server.formats.dialect import UNSUPPORTED_STATE, Dialect, entries, typed_note
 from pinch_server.formats.format import Format
 
 _TRIMMED: Final = ("function_call_output", "custom_tool_call_output")
 _ROLES: Final = {"user": Speaker.USER, "assistant": Speaker.MODEL}
 
 
-def _read(body: Mapping[str, Any]) -> Conversation:
-    history = body["input"]
-    items = [{"role": "user", "content": history}] if isinstance(history, str) else history
+def _read_beside(body: Mapping[str, Any]) -> Conversation:
+    # A request that only points at its history, or at a part of it, cannot be measured or trimmed.
+    refers = bool(body.get("previous_response_id") or body.get("conversation"))
     return Conversation(
-        tuple(_read_item(item, ("input", index)) for index, item in enumerate(items)),
+        (),
         tools=tool_definitions(body.get("tools")),
         preamble=(body["instructions"],) if isinstance(body.get("instructions"), str) else (),
-        unsupported=_unsupported(body, items),
+        unsupported=UNSUPPORTED_STATE if refers else None,
     )
 
 
-def _unsupported(body: Mapping[str, Any], items: list[Any]) -> str | None:
-    """A request that only points at its history, or at a part of it, cannot be measured or trimmed."""
-    if body.get("previous_response_id") or body.get("conversation"):
-        return "unsupported_state"
-    if any(isinstance(item, Mapping) and item.get("type") == "item_reference" for item in items):
-        return "unsupported_state"
-    return None
+def _is_reference(item: Any) -> bool:
+    return isinstance(item, Mapping) and item.get("type") == "item_reference"
 
 
 def _read_item(item: Any, address: Address) -> Message:
@@ -150,16 +145,18 @@ def _image(part: Mapping[str, Any]) -> tuple[int, str]:
     return read_image_url(part.get("image_url"), low_detail=part.get("detail") == "low")
 
 
-def _has_results(body: Mapping[str, Any]) -> bool:
-    return any(item.get("type") in _TRIMMED for item in entries(body["input"]))
+def _holds_results(item: Mapping[str, Any]) -> bool:
+    return item.get("type") in _TRIMMED
 
 
 OPENAI_RESPONSES = Dialect(
     format=Format.OPENAI_RESPONSES,
     history_key="input",
-    read=_read,
+    read_entry=_read_item,
+    read_beside=_read_beside,
     image_note=partial(typed_note, kind="input_text", source="image_url"),
-    has_results=_has_results,
+    holds_results=_holds_results,
+    is_reference=_is_reference,
     marks=frozenset({"instructions", "previous_response_id", "max_output_tokens"}),
     plain_history=True,
 )

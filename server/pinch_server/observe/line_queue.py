@@ -10,6 +10,10 @@ MOST_BYTES: Final = 4 * 1024 * 1024
 """What may wait to be written (bytes); a line that finds no room is dropped and counted."""
 
 
+_GATHER_SECONDS: Final = 0.02
+"""How long a line may wait for further ones to be written with it (seconds)."""
+
+
 class Stream(Protocol):
     """Where the lines end up: an unbuffered file, or bytes in memory."""
 
@@ -32,6 +36,8 @@ class LineQueue:
         self._lines: deque[bytes] = deque()
         self._bytes = 0
         self._is_torn = False
+        self._is_waiting = False
+        self._is_hurried = False
         self._is_closed = False
         self._dropped: Callable[[], None] | None = None
         # Reentrant, since a finaliser may log in the middle of another line.
@@ -49,7 +55,8 @@ class LineQueue:
             if has_room:
                 self._lines.append(line)
                 self._bytes += len(line)
-                self._changed.notify_all()
+                if self._is_waiting:
+                    self._changed.notify_all()
         if not has_room:
             self.drop()
 
@@ -61,6 +68,8 @@ class LineQueue:
     def flush(self, seconds: float) -> bool:
         """Waits until all lines are written; False when the time (seconds) is over first."""
         with self._changed:
+            self._is_hurried = True
+            self._changed.notify_all()
             return self._changed.wait_for(lambda: not self._lines, seconds)
 
     def close(self) -> None:
@@ -72,9 +81,10 @@ class LineQueue:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._lines or self._is_closed)
-                if not self._lines:
-                    return
+                while not self._lines:
+                    if self._is_closed:
+                        return
+                    self._await_lines()
                 line = self._lines[0]
             try:
                 self._write(line)
@@ -83,6 +93,14 @@ class LineQueue:
             with self._changed:
                 self._bytes -= len(self._lines.popleft())
                 self._changed.notify_all()
+
+    def _await_lines(self) -> None:
+        """Waits for a line, and then for those that follow it: waking up for each would slow the calls."""
+        self._is_hurried = False
+        self._is_waiting = True
+        self._changed.wait_for(lambda: self._lines or self._is_closed or self._is_hurried)
+        self._is_waiting = False
+        self._changed.wait_for(lambda: self._is_closed or self._is_hurried, _GATHER_SECONDS)
 
     def _write(self, line: bytes) -> None:
         if self._stream is None:

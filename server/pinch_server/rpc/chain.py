@@ -4,10 +4,10 @@ Messages are decoded and encoded inside the chain, so that a message which canno
 other fault of the caller, and so that the time of a call has its encoding in it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Final
 
 import grpc
@@ -37,12 +37,19 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
     Args:
         interceptors: The outermost first.
         clock: Tells when a call began.
+        decoders: How the request of a method is decoded, by its full name, where not as generated.
     """
 
-    def __init__(self, interceptors: Sequence[Interceptor], clock: Clock) -> None:
+    def __init__(
+        self,
+        interceptors: Sequence[Interceptor],
+        clock: Clock,
+        decoders: Mapping[str, Callable[[bytes], Any]] = MappingProxyType({}),
+    ) -> None:
         self.names: Final = tuple(interceptor.name for interceptor in interceptors)
         self._arounds = tuple(interceptor.around for interceptor in interceptors)
         self._clock = clock
+        self._decoders = decoders
         self._made: dict[str, tuple[Any, Any]] = {}
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
@@ -70,14 +77,18 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         if getattr(behaviour, "experimental_non_blocking", False):
             # Health's Watch: its stream outlives the method, so there is nothing to be around of.
             return handler
-        decode, encode = handler.request_deserializer, handler.response_serializer
+        decode = self._decoders.get(method, handler.request_deserializer)
+
+        def encode(reply: Any) -> bytes:
+            # A method may give its reply encoded.
+            return reply if type(reply) is bytes else handler.response_serializer(reply)
 
         def argument(received: Any) -> Any:
             return map(decode, received) if handler.request_streaming else decode(received)
 
         def answer(received: Any, context: grpc.ServicerContext) -> bytes:
             with self._entered(method, context):
-                return encode(behaviour(argument(received), context))  # type: ignore[no-any-return]
+                return encode(behaviour(argument(received), context))
             raise AssertionError("an interceptor swallowed an error")
 
         def answers(received: Any, context: grpc.ServicerContext) -> Iterator[bytes]:

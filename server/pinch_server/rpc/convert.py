@@ -14,7 +14,9 @@ from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import Body, CallContext, Decided, PruneCall
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import splice
-from pinch_server.rpc.typed import edit_messages, read_messages, replaced_sha256
+from pinch_server.formats.recent import History, RecentHistories
+from pinch_server.rpc.typed import edit_messages, read_chat, replaced_sha256
+from pinch_server.rpc.wire import Chat, SplitRequest
 
 FORMATS: Final[Mapping[int, Format]] = {
     pb.FORMAT_OPENAI_CHAT: Format.OPENAI_CHAT,
@@ -60,24 +62,37 @@ class Received:
     """
 
     call: PruneCall
-    chat: pb.ChatMessages | None
+    chat: Chat | None
     body_format: pb.Format.ValueType
     edits_only: bool
 
 
-def read_request(request: pb.PruneRequest) -> Received:
-    """Reads a request; what is wrong with it stands in the call, to be told with what the use case finds."""
+def read_request(split: SplitRequest, recent: RecentHistories) -> Received:
+    """Reads a request; what is wrong with it stands in the call, to be told with what the use case finds.
+
+    Args:
+        split: The request.
+        recent: The conversations that were read last.
+
+    Raises:
+        google.protobuf.message.DecodeError: Its typed messages cannot be read.
+    """
+    request = split.rest
     problems: list[Violation] = []
-    chat: pb.ChatMessages | None = None
+    chat: Chat | None = None
+    history: History | None = None
     body_format = pb.FORMAT_UNSPECIFIED
     conversation: Conversation | Body = _NOTHING
-    kind = request.WhichOneof("conversation")
-    if kind == "body":
+    if split.chat is not None:
+        chat = Chat(split.chat)
+        conversation, history = read_chat(split.chat, recent)
+    elif split.json is not None or (kind := request.WhichOneof("conversation")) == "body":
         body_format = request.body.format
-        conversation = Body(request.body.json, _read_format(body_format, problems))
+        json = request.body.json if split.json is None else split.json
+        conversation = Body(json, _read_format(body_format, problems))
     elif kind == "chat":
-        chat = request.chat
-        conversation = read_messages(chat)
+        chat = Chat(request.chat.SerializeToString())
+        conversation, history = read_chat(chat.encoded, recent)
     else:
         problems.append(Violation("conversation", "is missing; set chat or body"))
     if request.reply_form not in _REPLY_FORMS:
@@ -87,6 +102,7 @@ def read_request(request: pb.PruneRequest) -> Received:
         limits=_read_limits(request.limits, problems) if request.HasField("limits") else {},
         context=_read_context(request.context, problems) if request.HasField("context") else CallContext(),
         dry_run=request.dry_run,
+        history=history,
     )
     if problems:
         call = replace(call, violations=tuple(problems))
@@ -108,10 +124,10 @@ def _read_limits(limits: pb.Limits, problems: list[Violation]) -> dict[str, Any]
             given[field.name] = tuple(value.globs)
         elif field.name == "stability":
             if value != pb.STABILITY_UNSPECIFIED:
-                _read_choice(given, field.name, pb.Stability, value, Stability, problems)
+                _read_choice(given, field.name, value, *_STABILITIES, problems)
         elif field.name == "trim_style":
             if value != pb.TRIM_STYLE_UNSPECIFIED:
-                _read_choice(given, field.name, pb.TrimStyle, value, TrimStyle, problems)
+                _read_choice(given, field.name, value, *_TRIM_STYLES, problems)
         else:
             given[field.name] = value
     return given
@@ -120,19 +136,29 @@ def _read_limits(limits: pb.Limits, problems: list[Violation]) -> dict[str, Any]
 def _read_choice(
     given: dict[str, Any],
     field: str,
-    numbers: Any,
     number: int,
-    choices: type[StrEnum],
+    choices: Mapping[int, StrEnum],
+    names: Mapping[int, str],
     problems: list[Violation],
 ) -> None:
+    choice = choices.get(number)
+    if choice is not None:
+        given[field] = choice
+        return
+    known = " or ".join(choice.name for choice in choices.values())
+    problem = f"{names.get(number) or number} is not known to this server; give {known}, or leave it out"
+    problems.append(Violation(f"limits.{field}", problem))
+
+
+def _choices(field: str, numbers: Any, choices: type[StrEnum]) -> tuple[dict[int, StrEnum], dict[int, str]]:
+    """The values of an enum by their numbers on the wire, and the names of all numbers."""
     names = {number: name.removeprefix(f"{field.upper()}_") for name, number in numbers.items()}
-    name = names.get(number)
-    try:
-        given[field] = choices((name or "").lower())
-    except ValueError:
-        known = " or ".join(choice.name for choice in choices)
-        problem = f"{name or number} is not known to this server; give {known}, or leave it out"
-        problems.append(Violation(f"limits.{field}", problem))
+    by_name = {choice.name: choice for choice in choices}
+    return {number: by_name[name] for number, name in names.items() if name in by_name}, names
+
+
+_STABILITIES: Final = _choices("stability", pb.Stability, Stability)
+_TRIM_STYLES: Final = _choices("trim_style", pb.TrimStyle, TrimStyle)
 
 
 def _read_context(context: pb.RequestContext, problems: list[Violation]) -> CallContext:
@@ -179,9 +205,29 @@ def _unknown_number(field: str, number: int, mend: str) -> Violation:
     return Violation(field, f"{number} is not a known value; give {mend}")
 
 
-def write_reply(received: Received, decided: Decided) -> pb.PruneResponse:
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply on its way out.
+
+    Attributes:
+        message: The reply without its edits.
+        edits: Its edits, encoded.
+    """
+
+    message: pb.PruneResponse
+    edits: bytes = b""
+
+    def encoded(self) -> bytes:
+        """The whole reply: of two encoded messages, one behind the other, protobuf makes one."""
+        return self.message.SerializeToString() + self.edits
+
+    def whole(self) -> pb.PruneResponse:
+        """The whole reply as one message."""
+        return pb.PruneResponse.FromString(self.encoded())
+
+
+def write_reply(received: Received, decided: Decided) -> Reply:
     """The reply to a decided call, in the form that was asked for."""
-    chat = received.chat
     reply = pb.PruneResponse(
         stats=_write_stats(decided.stats),
         decision_id=decided.decision_id,
@@ -190,20 +236,6 @@ def write_reply(received: Received, decided: Decided) -> pb.PruneResponse:
     )
     if not received.edits_only:
         _write_conversation(reply, received, decided)
-    if chat is not None:
-        for edit in decided.edits:
-            written = reply.edits.add()
-            _write_edit(written, edit)
-            written.replaced_sha256 = replaced_sha256(chat, edit)
-            written.replacement_part.text = edit.new
-    else:
-        for edit, change in zip(decided.edits, decided.byte_edits, strict=True):
-            written = reply.edits.add()
-            _write_edit(written, edit)
-            written.replaced_sha256 = change.sha256
-            written.offset = change.offset
-            written.length = change.length
-            written.replacement = change.replacement
     if decided.edits:
         reply.first_changed_message = min(edit.message for edit in decided.edits)
     if decided.format is not None:
@@ -225,7 +257,29 @@ def write_reply(received: Received, decided: Decided) -> pb.PruneResponse:
         reply.turn_frame.message = _well_formed(frame.message)
         reply.turn_frame.previous_context = _well_formed(frame.previous_context)
         reply.turn_frame.framed = _well_formed(frame.framed)
-    return reply
+    if decided.worked.encoded is None:
+        decided.worked.encoded = _encoded_edits(received.chat, decided)
+    return Reply(reply, decided.worked.encoded)
+
+
+def _encoded_edits(chat: Chat | None, decided: Decided) -> bytes:
+    """All edits, as a reply that has nothing else."""
+    reply = pb.PruneResponse()
+    if chat is not None:
+        for edit in decided.edits:
+            written = reply.edits.add()
+            _write_edit(written, edit)
+            written.replaced_sha256 = replaced_sha256(chat, edit)
+            written.replacement_part.text = edit.new
+    else:
+        for edit, change in zip(decided.edits, decided.byte_edits, strict=True):
+            written = reply.edits.add()
+            _write_edit(written, edit)
+            written.replaced_sha256 = change.sha256
+            written.offset = change.offset
+            written.length = change.length
+            written.replacement = change.replacement
+    return reply.SerializeToString()
 
 
 def write_unchanged(request: pb.PruneRequest, reason: str) -> pb.PruneResponse:
@@ -245,7 +299,7 @@ def write_unchanged(request: pb.PruneRequest, reason: str) -> pb.PruneResponse:
 
 def _write_conversation(reply: pb.PruneResponse, received: Received, decided: Decided) -> None:
     if received.chat is not None:
-        reply.chat.CopyFrom(received.chat)
+        reply.chat.CopyFrom(received.chat.decoded)
         edit_messages(reply.chat, decided.edits)
         return
     body = received.call.conversation

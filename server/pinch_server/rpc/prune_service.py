@@ -4,6 +4,7 @@ import logging
 from typing import Final, NoReturn
 
 import grpc
+from google.protobuf.message import DecodeError
 
 from pinch.v1 import prune_pb2 as pb
 from pinch.v1 import prune_pb2_grpc as pb_grpc
@@ -12,9 +13,10 @@ from pinch_server.decide import Decided, Decider, InvalidCallError, Patience
 from pinch_server.faults import told
 from pinch_server.ports import Clock, Observer
 from pinch_server.rpc.call import REQUEST_ID_CHARS, Call, current_call
-from pinch_server.rpc.convert import read_request, write_reply, write_unchanged
+from pinch_server.rpc.convert import Reply, read_request, write_reply, write_unchanged
 from pinch_server.rpc.errors import NoOriginalError
 from pinch_server.rpc.outcomes import read_outcome
+from pinch_server.rpc.wire import SplitRequest
 
 _LOG: Final = logging.getLogger(__name__)
 _INTERNAL_ERROR: Final = "internal_error"
@@ -28,12 +30,17 @@ class PruneService(pb_grpc.PruneServiceServicer):
         self._observer = observer
         self._clock = clock
 
-    def Prune(self, request: pb.PruneRequest, context: grpc.ServicerContext) -> pb.PruneResponse:  # noqa: N802 the contract names it
-        """Prunes a conversation; one that cannot be pruned comes back as it came."""
+    def Prune(  # type: ignore[override] # noqa: N802 the contract names it
+        self, request: SplitRequest, context: grpc.ServicerContext
+    ) -> bytes:
+        """Prunes a conversation; one that cannot be pruned comes back as it came.
+
+        The server hands over what `SplitRequest.decode` reads, and sends the bytes that come back.
+        """
         call = current_call("Prune", context)
-        written: list[pb.PruneResponse] = []
+        written: list[Reply] = []
         try:
-            received = read_request(request)
+            received = read_request(request, self._decider.recent)
             about = received.call.context
             call.request_id = about.request_id[:REQUEST_ID_CHARS] or call.request_id
             call.labels = about.labels
@@ -45,14 +52,15 @@ class PruneService(pb_grpc.PruneServiceServicer):
                 lambda answer: written.append(write_reply(received, answer)),
             )
             (reply,) = written
-            reply.persisted = decided.persisted
-        except InvalidCallError:
+            reply.message.persisted = decided.persisted
+            encoded = reply.encoded()
+        except (InvalidCallError, DecodeError):
             raise
         except Exception as error:  # noqa: BLE001 the conversation is worth more than the pruning of it
             _LOG.error("Prune failed inside for request %s: %s", call.request_id, told(error))
-            return self._unchanged(call, request)
+            return self._unchanged(call, request.whole()).SerializeToString()
         _note(call, decided)
-        return reply
+        return encoded
 
     def _unchanged(self, call: Call, request: pb.PruneRequest) -> pb.PruneResponse:
         call.result, call.persisted = _INTERNAL_ERROR, False

@@ -18,6 +18,7 @@ from pinch_server.rpc.chain import Chain, Interceptor
 from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.reflection import add_reflection
+from pinch_server.rpc.wire import SplitRequest
 
 _CANCEL_SECONDS: Final = 5.0
 """How long calls that were cut short may take to notice it (seconds)."""
@@ -32,6 +33,8 @@ _SERVICES: Final = tuple(
 )
 SERVICE_NAMES: Final = tuple(service.full_name for service in _SERVICES)
 """Full names of the services, as health checks name them."""
+PRUNE: Final = "/pinch.v1.PruneService/Prune"
+"""Full name of the method of the hot path."""
 METHODS: Final = (
     *(f"/{service.full_name}/{method.name}" for service in _SERVICES for method in service.methods),
     f"/{health.SERVICE_NAME}/Check",
@@ -147,7 +150,7 @@ def start_server(
     )
     server = grpc.server(
         pool,
-        interceptors=[*outermost, Chain(interceptors, clock)],
+        interceptors=[*outermost, Chain(interceptors, clock, {PRUNE: SplitRequest.decode})],
         options=_options(max_message_bytes, shares_ports=shares_ports),
         compression=grpc.Compression.NoCompression,
     )

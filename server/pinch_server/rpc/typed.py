@@ -29,7 +29,13 @@ from pinch_server.core.images import (
     image_tokens,
 )
 from pinch_server.core.plan import Edit
+from pinch_server.core.probe import head_of
+from pinch_server.core.tally import Tally
+from pinch_server.formats.recent import Beside, History, RecentHistories
+from pinch_server.rpc.wire import Chat, message_places
 
+_TYPED: Final = "typed"
+_NOTHING_BESIDE: Final = Beside(Conversation(()), head_of(Conversation(())))
 _SPEAKERS: Final = {
     "user": Speaker.USER,
     "assistant": Speaker.MODEL,
@@ -41,6 +47,38 @@ _SPEAKERS: Final = {
 def read_messages(chat: pb.ChatMessages) -> Conversation:
     """Reads typed messages; a role or part that is not understood counts and stays untouched."""
     return Conversation(tuple(_read_message(message, index) for index, message in enumerate(chat.messages)))
+
+
+def read_chat(encoded: bytes, recent: RecentHistories) -> tuple[Conversation, History | None]:
+    """Reads encoded typed messages, those that are known from an earlier call without decoding them.
+
+    Args:
+        encoded: The ChatMessages.
+        recent: The histories that were read last.
+
+    Returns:
+        What they say, and the history for the next call; None where nothing is to be kept.
+
+    Raises:
+        google.protobuf.message.DecodeError: They cannot be read.
+    """
+    found = recent.find(_TYPED, encoded) if recent.is_on else None
+    known = found[1] if found is not None else 0
+    start = found[0].ends[known - 1] if found is not None else 0
+    places = message_places(encoded, start) if recent.is_on else None
+    if places is None:
+        return read_messages(pb.ChatMessages.FromString(encoded)), None
+    history = (
+        found[0].going_on(known, encoded)
+        if found is not None
+        else History(_TYPED, encoded, _NOTHING_BESIDE, Tally(recent.counter))
+    )
+    history.starts.extend(place for place, _ in places)
+    history.ends.extend(end for _, end in places)
+    history.facts.extend([0] * len(places))
+    fresh = pb.ChatMessages.FromString(encoded[start:]).messages
+    history.tally.extend(_read_message(message, known + index) for index, message in enumerate(fresh))
+    return Conversation(tuple(history.tally.messages)), history
 
 
 def _read_message(message: pb.ChatMessage, index: int) -> Message:
@@ -116,11 +154,11 @@ def edit_messages(chat: pb.ChatMessages, edits: Sequence[Edit]) -> None:
         _part_of(chat, edit).text = edit.new
 
 
-def replaced_sha256(chat: pb.ChatMessages, edit: Edit) -> bytes:
+def replaced_sha256(chat: Chat, edit: Edit) -> bytes:
     """The receipt of an edit: the digest of the old text in UTF-8, or of an image's bytes or address."""
     if isinstance(edit.old, TextPart):
         return hashlib.sha256(edit.old.text.encode()).digest()
-    image = _part_of(chat, edit).image
+    image = _part_of(chat.decoded, edit).image
     return hashlib.sha256(image.data or image.url.encode()).digest()
 
 

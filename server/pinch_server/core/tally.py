@@ -1,0 +1,151 @@
+"""What planning needs of a conversation as it came, message by message: sizes, names, call points, digests.
+
+All of it follows from the messages alone, and a message's share from those up to it. So the tally of a
+session's next call is the one before it, and the messages that are new.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pinch_server.core.checkpoint import history_digest
+from pinch_server.core.conversation import ImagePart, Message, Speaker, note_calls, text_chars, tool_name
+from pinch_server.core.counting import Counter
+from pinch_server.core.draft_result import DraftResult, counted_texts, is_trimmable
+from pinch_server.core.probe import Row, row_of
+
+if TYPE_CHECKING:
+    from pinch_server.core.standing import Standing
+
+_NO_HISTORY = b"\0" * 32
+_STANDINGS = 3
+
+
+@dataclass(slots=True)
+class Tally:
+    """The tally of one call's conversation. Each call makes its own, and changes none that others hold.
+
+    Attributes:
+        counter: The estimate in force.
+        messages: The whole history.
+        units: What each message counts (units).
+        images: What each message's images cost (tokens).
+        totals: The size before each message and before the end (tokens).
+        chars: The characters of texts before each message and before the end.
+        results: Every tool result, untrimmed, in the order of the conversation.
+        results_before: How many of them stand before each message and before the end.
+        left_off: Where the replay of this call came to its end; None when there was none.
+        standings: The same of earlier calls, newest first.
+    """
+
+    counter: Counter
+    messages: list[Message] = field(default_factory=list)
+    units: list[int] = field(default_factory=list)
+    images: list[int] = field(default_factory=list)
+    totals: list[int] = field(default_factory=lambda: [0])
+    chars: list[int] = field(default_factory=lambda: [0])
+    results: list[DraftResult] = field(default_factory=list)
+    results_before: list[int] = field(default_factory=lambda: [0])
+    left_off: "Standing | None" = None
+    standings: "tuple[Standing, ...]" = ()
+    _answers: list[int] = field(default_factory=list)
+    _names: dict[str, str] = field(default_factory=dict)
+    _digests: list[bytes] = field(default_factory=lambda: [_NO_HISTORY])
+    _rows: list[Row] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, messages: Iterable[Message], counter: Counter) -> "Tally":
+        """The tally of a conversation that nothing is known of."""
+        tally = cls(counter)
+        tally.extend(messages)
+        return tally
+
+    def first(self, length: int) -> "Tally":
+        """The tally of the first `length` messages, to be extended by others than those that follow here."""
+        results = self.results_before[length]
+        names = dict(self._names)
+        if length < len(self.messages):
+            names = {}
+            for message in self.messages[:length]:
+                note_calls(names, message)
+        newest = (self.left_off, *self.standings) if self.left_off is not None else self.standings
+        return Tally(
+            self.counter,
+            self.messages[:length],
+            self.units[:length],
+            self.images[:length],
+            self.totals[: length + 1],
+            self.chars[: length + 1],
+            self.results[:results],
+            self.results_before[: length + 1],
+            None,
+            tuple(standing for standing in newest if standing.end <= length)[:_STANDINGS],
+            [answer for answer in self._answers if answer < length],
+            names,
+            self._digests[: length + 1],
+            self._rows[:length],
+        )
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Takes in further messages."""
+        added = list(messages)
+        sizes = iter(self.counter.units(list(counted_texts(added))))
+        for message in added:
+            index = len(self.messages)
+            size = sum(next(sizes) for _ in message.fixed)
+            image_tokens = message.image_tokens
+            for result in message.results:
+                texts: list[str] = []
+                editable = 0
+                for part in result.parts:
+                    if is_trimmable(part):
+                        texts.append(part.text)
+                        editable += next(sizes)
+                    elif isinstance(part, ImagePart):
+                        image_tokens += part.tokens
+                    else:
+                        size += next(sizes)
+                size += editable
+                tool = tool_name(result, self._names)
+                own = sum(map(len, texts))
+                self.results.append(DraftResult(index, result, tool, texts, texts, editable, editable, own))
+            self.units.append(size)
+            self.images.append(image_tokens)
+            self.totals.append(self.totals[-1] + self.counter.tokens(size) + image_tokens)
+            self.chars.append(self.chars[-1] + text_chars(message))
+            self.results_before.append(len(self.results))
+            is_model = message.speaker is Speaker.MODEL
+            if is_model and index > 0 and self.messages[-1].speaker is not Speaker.MODEL:
+                self._answers.append(index)
+            note_calls(self._names, message)
+            self.messages.append(message)
+
+    def points(self) -> list[int]:
+        """The points at which calls were made, each as the number of messages that stood before it.
+
+        One stands before each run of model output, and one at the end; a closing run (a prefill) belongs to
+        the point before it, and the end then adds none.
+        """
+        messages = self.messages
+        if self._answers and messages[-1].speaker is Speaker.MODEL:
+            return list(self._answers)
+        return [*self._answers, len(messages)]
+
+    @property
+    def newest_point(self) -> int:
+        """The last of `points`."""
+        closed = self._answers and self.messages[-1].speaker is Speaker.MODEL
+        return self._answers[-1] if closed else len(self.messages)
+
+    def digest(self, end: int) -> bytes:
+        """A digest of all that stands before a point, 32 bytes."""
+        digests = self._digests
+        while len(digests) <= end:
+            digests.append(history_digest(digests[-1], self.messages[len(digests) - 1]))
+        return digests[end]
+
+    def rows(self) -> Sequence[Row]:
+        """What the next call has to know of each message, as it came."""
+        for message in self.messages[len(self._rows) :]:
+            self._rows.append(row_of(message))
+        return self._rows
