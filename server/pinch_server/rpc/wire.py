@@ -54,14 +54,13 @@ class SplitRequest:
         if place is None:
             return cls(received, pb.PruneRequest.FromString(received))
         number, tag, start, end = place
-        before, value, after = received[:tag], received[start:end], received[end:]
+        rest = pb.PruneRequest.FromString(received[:tag] + received[end:])
         if number == _CHAT:
-            return cls(received, pb.PruneRequest.FromString(before + after), chat=value)
+            return cls(received, rest, chat=received[start:end])
         found = _json(received, start, end)
         if found is None:
             return cls(received, pb.PruneRequest.FromString(received))
         json_tag, json_start = found
-        rest = pb.PruneRequest.FromString(before + after)
         rest.body.MergeFromString(received[start:json_tag])
         return cls(received, rest, json=received[json_start:end])
 
