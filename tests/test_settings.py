@@ -134,6 +134,7 @@ def test_without_a_source_the_defaults_hold() -> None:
         "ledger_share": 0.1,
         "ledger_ceiling": 1.25,
         "prefix_probe": True,
+        "recent_bytes": 67_108_864,
         "outcome_grace_seconds": 300,
         "retention_days": 90,
         "session_hash_key": "",
