@@ -50,6 +50,7 @@ OTHER = {
     "cache.read_multiplier": ("0.05", 0.05),
     "cache.expected_calls": ("0", 0),
     "outcome_grace_seconds": ("0", 0),
+    "recent_bytes": ("0", 0),
     "retention_days": ("0", 0),
     "session_hash_key": ("k" * 16, "********"),
     "relevance.enabled": ("off", False),

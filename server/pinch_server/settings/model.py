@@ -214,7 +214,7 @@ class Settings(BaseSettings):
     )
     recent_bytes: Annotated[int, Within(Bound(_MIB, 2**40, zero_means="none"))] = Field(
         default=64 * _MIB,
-        description="Memory for conversations between calls, never on disk; next calls then cost less (bytes).",
+        description="Memory for conversations between calls, never on disk: next calls cost less (bytes).",
     )
     outcome_grace_seconds: Annotated[int, Within(Bound(0, 86_400))] = Field(
         default=300, description="Time after which a decision without a reported outcome counts (seconds)."
