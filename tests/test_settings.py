@@ -132,7 +132,7 @@ def test_without_a_source_the_defaults_hold() -> None:
         "caps_on_arrival": False,
         "omit_images": True,
         "trigger": "budget",
-        "ledger_share": 0.1,
+        "ledger_share": None,
         "ledger_ceiling": 1.25,
         "prefix_probe": True,
         "recent_bytes": 67_108_864,

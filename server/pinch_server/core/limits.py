@@ -63,7 +63,7 @@ class Bound:
         return text if self.zero_means is None else f"{text}, or 0 ({self.zero_means})"
 
 
-TARGET_SHARE: Final = 0.5
+TARGET_SHARE: Final = 0.4
 """The low-water mark as a share of the budget, where no target is given: chosen by bench/economics."""
 
 
@@ -81,7 +81,7 @@ class Limits:
             tool definitions, 0 where there is no body.
         keep_last_rounds: Newest rounds that stay protected when the window has to contract
             (0: the window never contracts).
-        target_tokens: Where trimming stops once it has begun under replay (tokens; None: half the budget).
+        target_tokens: Where trimming stops once it has begun under replay (tokens; None: two fifths of the budget).
         min_tokens_saved: Less than this to gain in all, and nothing is trimmed (tokens).
         min_gain: Under replay, less than this share of the size to gain, and no event is held.
         protected_tools: Globs of tool names whose results are never trimmed: at most 256, of 200 characters
@@ -121,7 +121,7 @@ class Limits:
     caps_on_arrival: bool = False
     omit_images: bool = True
     trigger: Trigger = Trigger.BUDGET
-    ledger_share: float | None = 0.1
+    ledger_share: float | None = None
     ledger_ceiling: float = 1.25
     cache_write_multiplier: float = 1.25
     cache_read_multiplier: float = 0.1

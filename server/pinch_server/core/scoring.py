@@ -28,7 +28,7 @@ class Scoring(StrEnum):
     def under(self, stability: Stability) -> "Scoring":
         """What ranks under this stability.
 
-        A replay trims to half the budget at each event, so that nearly all it may trim is trimmed in any
+        A replay trims to two fifths of the budget at each event, so that nearly all it may trim is trimmed in any
         order: bench/recall finds no difference. Age needs no vectors that an outage could take away, and each
         event then changes the history later than the one before.
         """

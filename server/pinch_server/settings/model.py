@@ -151,7 +151,7 @@ class Settings(BaseSettings):
         Told(f"{BOUNDS['target_tokens']}, or none", "none"),
     ] = Field(
         default=_STANDARD.target_tokens,
-        description="Size at which trimming stops under replay; none: half the budget (tokens).",
+        description="Size at which trimming stops under replay; none: two fifths of the budget (tokens).",
     )
     min_tokens_saved: Annotated[int, _limit("min_tokens_saved")] = Field(
         default=_STANDARD.min_tokens_saved,
