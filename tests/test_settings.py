@@ -72,6 +72,11 @@ OTHER = {
     "server.insecure": ("true", True),
     "server.reflection": ("false", False),
     "server.drain_seconds": ("0.5", 0.5),
+    "server.tokens": ("/etc/pinch/tokens", "/etc/pinch/tokens"),
+    "server.max_calls": ("7", 7),
+    "server.max_connection_age_seconds": ("0", 0.0),
+    "server.max_connection_grace_seconds": ("1", 1.0),
+    "server.channelz": ("true", True),
     "store.database_url": ("postgresql://u:p@h/d", "postgresql://u:********@h/d"),
     "store.state_dir": ("/var/lib/pinch", "/var/lib/pinch"),
     "store.migrate": ("1", True),
@@ -88,6 +93,13 @@ OTHER = {
 }
 CACHE = {"cache_write_multiplier", "cache_read_multiplier", "cache_expected_calls"}
 SINGLE_VALUED = {"stability": "replay", "trim_style": "keyed"}
+# None of these is legal without another.
+TLS = {
+    "server.tls.cert": ("/etc/pinch/cert.pem", "/etc/pinch/cert.pem"),
+    "server.tls.key": ("~/key.pem", str(Path("~/key.pem").expanduser())),
+    "server.tls.client_ca": ("ca.pem", "ca.pem"),
+    "server.tls.http": ("true", True),
+}
 
 
 def problems(path: Path | None = None, **environ: str) -> tuple[str, ...]:
@@ -161,6 +173,12 @@ def test_without_a_source_the_defaults_hold() -> None:
             "max_message_bytes": 67_108_864,
             "insecure": False,
             "reflection": True,
+            "tls": {"cert": None, "key": None, "client_ca": None, "http": False},
+            "tokens": None,
+            "max_calls": 0,
+            "max_connection_age_seconds": 600.0,
+            "max_connection_grace_seconds": 30.0,
+            "channelz": False,
             "drain_seconds": 10.0,
         },
         "store": {"database_url": "", "state_dir": "/home/pinch/.local/state/pinch", "migrate": False},
@@ -178,7 +196,7 @@ def test_without_a_source_the_defaults_hold() -> None:
 
 def test_this_file_knows_every_knob() -> None:
     """The table of other values above names each knob, so that none goes untested."""
-    assert {knob.key for knob in knobs()} == OTHER.keys() | SINGLE_VALUED.keys()
+    assert {knob.key for knob in knobs()} == OTHER.keys() | SINGLE_VALUED.keys() | TLS.keys()
 
 
 @pytest.mark.parametrize("key", OTHER)
@@ -192,6 +210,28 @@ def test_each_knob_is_read_from_its_variable(key: str) -> None:
         knob.key for knob in knobs() if at(settings, knob.key) != at(load_settings(None, {}), knob.key)
     ]
     assert changed == [key]
+
+
+def test_the_knobs_of_tls_are_read_together() -> None:
+    """A group within a group is read from its variables, and `~` in a path is somebody's home."""
+    variables = {knob.variable: TLS[knob.key][0] for knob in knobs() if knob.key in TLS}
+    settings = load_settings(None, variables)
+    assert {key: at(settings, key) for key in TLS} == {key: value for key, (_, value) in TLS.items()}
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:1", "[::]:1", "10.0.0.1:1", "pinch.example:1"])
+def test_a_port_with_tls_may_be_open(listen: str) -> None:
+    """With a certificate the gRPC port is not plain, and with `http` neither is the HTTP port."""
+    tls = {"PINCH_SERVER__TLS__CERT": "c", "PINCH_SERVER__TLS__KEY": "k", "PINCH_SERVER__TLS__HTTP": "on"}
+    settings = load_settings(
+        None, {"PINCH_SERVER__LISTEN": listen, "PINCH_SERVER__HTTP_LISTEN": listen, **tls}
+    )
+    assert (settings.server.listen, settings.server.http_listen) == (listen, listen)
+
+
+def test_an_empty_path_is_none() -> None:
+    """An empty variable takes a file's path away."""
+    assert load_settings(None, {"PINCH_SERVER__TOKENS": ""}).server.tokens is None
 
 
 @pytest.mark.parametrize("name", ["pinch.toml", "pinch.yaml", "pinch.yml", "PINCH.TOML"])

@@ -17,6 +17,7 @@ SERVER_MODULES = (
     "alembic",
     "click",
     "google.rpc",
+    "grpc_channelz",
     "grpc_health",
     "grpc_reflection",
     "grpc_status",

@@ -20,12 +20,17 @@ from pinch_server.core.limits import ORIGINAL, Limits
 from pinch_server.core.savings import Objective
 from pinch_server.core.scoring import Scoring
 from pinch_server.decide import Decider, Policy, Ranker, RankingPolicy
+from pinch_server.doors.certificates import Certificate
+from pinch_server.doors.tokens import Tokens
+from pinch_server.doors.watched import Watched
 from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.observe.metrics import Metrics
 from pinch_server.ports import Insight, InsightUnavailableError, Observer, Recorder
 from pinch_server.rpc.admin_service import AdminService
+from pinch_server.rpc.gates import Auth, Overload
 from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.interceptors import RpcMetrics, standard_interceptors
+from pinch_server.rpc.pools import Threads
 from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.server import METHODS, RunningServer, Services, start_server
 from pinch_server.settings import RelevanceSettings, Settings
@@ -79,6 +84,7 @@ class Service:
     channel: grpc.Channel
     metrics: Metrics
     log: list[dict[str, Any]]
+    threads: Threads
 
     @property
     def prune(self) -> PruneServiceStub:
@@ -108,8 +114,16 @@ def running(
     listen: str = "127.0.0.1:0",
     max_message_bytes: int = 64 * MIB,
     relevance: RelevanceSettings = BY_AGE,
+    threads: int = 8,
+    most_calls: int | None = None,
+    tokens: Watched[Tokens] | None = None,
+    certificate: Watched[Certificate] | None = None,
+    max_age_seconds: float = 0,
+    shows_itself: bool = False,
+    has_channelz: bool = False,
 ) -> Iterator[Service]:
     """Starts a service, and drains it in the end."""
+    pools = Threads(threads)
     clock, metrics, log = SystemClock(), Metrics(version="0", methods=METHODS), []
     watcher = observer or metrics
     policy = Policy(limits, is_enabled, "fingerprint", b"key")
@@ -128,16 +142,25 @@ def running(
             AdminService(Knobs(in_force, turn_here(in_force)), lambda **facts: log.append(facts)),
         ),
         standard_interceptors(
-            lambda **facts: log.append(facts), rpc_metrics or metrics, clock, lambda: "made-for-this-call"
+            lambda **facts: log.append(facts),
+            rpc_metrics or metrics,
+            clock,
+            lambda: "made-for-this-call",
+            overload=most_calls and Overload(lambda: pools.calls.in_flight, most_calls, metrics),
+            auth=tokens and Auth(tokens, metrics),
         ),
         clock,
-        threads=8,
+        threads=pools,
         max_message_bytes=max_message_bytes,
+        certificate=certificate,
+        max_age_seconds=max_age_seconds,
+        is_described=shows_itself,
+        has_channelz=has_channelz,
     )
     options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
     try:
         with grpc.insecure_channel(server.address, options=options) as channel:
-            yield Service(server, channel, metrics, log)
+            yield Service(server, channel, metrics, log, pools)
     finally:
         server.drain(5)
         if embedder is not None:

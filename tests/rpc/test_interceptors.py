@@ -1,6 +1,7 @@
 """What every call goes through, and what it leaves behind."""
 
 import threading
+from pathlib import Path
 
 import grpc
 import pytest
@@ -9,20 +10,29 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from pinch.v1 import prune_pb2 as pb
 from pinch_server.clock import SystemClock
 from pinch_server.core.decision import Decision
+from pinch_server.doors.tokens import watched_tokens
 from pinch_server.observe.logs import log_call
 from pinch_server.observe.metrics import Metrics
 from pinch_server.rpc.call import _CURRENT
 from pinch_server.rpc.chain import Chain
+from pinch_server.rpc.gates import Auth, Overload
 from pinch_server.rpc.interceptors import standard_interceptors
 from tests.rpc.conversations import typed
 from tests.rpc.service import Kept, refusal, running
 
 
-def test_the_order_of_the_interceptors() -> None:
-    """Every line and count has an id, and errors are answered before they are logged and counted."""
-    clock = SystemClock()
-    chain = Chain(standard_interceptors(log_call, Metrics(version="0"), clock, lambda: "id"), clock)
-    assert chain.names == ("request_id", "log", "metrics", "errors", "deadline")
+@pytest.mark.parametrize("is_guarded", [True, False])
+def test_the_order_of_the_interceptors(tmp_path: Path, is_guarded: bool) -> None:
+    """Every line and count has an id, those turned away have both, and what guards nothing is not there."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"router prune plain:{'t' * 20}")
+    tokens.chmod(0o600)
+    clock, metrics = SystemClock(), Metrics(version="0")
+    overload, auth = Overload(lambda: 0, 1, metrics), Auth(watched_tokens(tokens, clock.monotonic), metrics)
+    given = {"overload": overload, "auth": auth} if is_guarded else {}
+    chain = Chain(standard_interceptors(log_call, metrics, clock, lambda: "id", **given), clock)
+    guards = ("overload", "auth") if is_guarded else ()
+    assert chain.names == ("request_id", "log", "metrics", *guards, "errors", "deadline")
 
 
 def test_a_call_leaves_one_line_with_its_decision() -> None:

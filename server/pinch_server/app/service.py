@@ -5,10 +5,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from pinch_server import __version__, state
+from pinch_server.app.doors import http_door, warn_of_open_doors
 from pinch_server.app.knobs import InForce, turn_here
 from pinch_server.app.serving import Serving
 from pinch_server.app.start import StartError, kept_knobs, prepare_schema, prepare_state
 from pinch_server.app.workers import Workers
+from pinch_server.clock import SystemClock
 from pinch_server.listen import parse_listen
 from pinch_server.observe.logs import count_dropped
 from pinch_server.observe.metrics import Metrics
@@ -105,6 +107,7 @@ class App:
         settings = self._settings
         prepare_state(settings)
         knobs = kept_knobs(settings)
+        warn_of_open_doors(settings)
         http = self._start_http(stops)
         prepare_schema(settings)
         self._start_upkeep(stops)
@@ -129,7 +132,16 @@ class App:
     def _start_http(self, stops: ExitStack) -> HttpPort:
         """Starts the HTTP port before all else and stops it last, so that probes see the whole of both."""
         listen = self._settings.server.http_listen
-        http = HttpPort(listen, self._metrics.page, self._is_ready, metrics_type=self._metrics.content_type)
+        door = http_door(self._settings, self._metrics, SystemClock().monotonic)
+        http = HttpPort(
+            listen,
+            self._metrics.page,
+            self._is_ready,
+            metrics_type=self._metrics.content_type,
+            tls=door.tls,
+            tokens=door.tokens,
+            refused=lambda problem: self._metrics.call_refused("http", problem),
+        )
         try:
             http.start()
         except OSError as error:

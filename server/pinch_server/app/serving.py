@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from pinch_server import state
+from pinch_server.app.doors import grpc_door, most_calls
 from pinch_server.app.knobs import InForce, Knobs, Turn
 from pinch_server.app.start import StartError
 from pinch_server.clock import CountedIds, StandingClock, SystemClock, Uuid7Ids
@@ -16,8 +17,10 @@ from pinch_server.observe.metrics import Metrics
 from pinch_server.policy import counter_of, objective_of, policy_of, ranking_policy_of
 from pinch_server.rpc.admin_service import AdminService
 from pinch_server.rpc.asked_faults import AskedFaults
+from pinch_server.rpc.gates import Auth, Overload
 from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.interceptors import standard_interceptors
+from pinch_server.rpc.pools import Threads
 from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.server import RunningServer, Services, start_server
 from pinch_server.store.store import Store
@@ -92,6 +95,7 @@ class Serving:
             key = state.session_key(settings)
         except OSError as error:
             raise StartError(f"the state directory cannot be used: {error}") from error
+        door = grpc_door(settings, self._metrics, clock.monotonic)
         store = self._open_store(stops, journal_bytes)
         ranker = Ranker(clock, ranking_policy_of(settings), self._open_embedder(clock, store, stops))
         decider = Decider(
@@ -114,14 +118,30 @@ class Serving:
         )
         admin = AdminService(Knobs(self._in_force, self._turn), log_change)
         services = Services(PruneService(decider, self._metrics, clock), insight, admin)
+        threads = Threads(settings.server.threads)
+        # Tests of clients may ask for more at once than this one process is fit for.
+        most = None if self._testing else most_calls(settings)
         try:
             self._server = start_server(
                 listen[0],
                 services,
-                standard_interceptors(log_call, self._metrics, clock, ids.request_id),
+                standard_interceptors(
+                    log_call,
+                    self._metrics,
+                    clock,
+                    ids.request_id,
+                    overload=None
+                    if most is None
+                    else Overload(lambda: threads.calls.in_flight, most, self._metrics),
+                    auth=None if door.tokens is None else Auth(door.tokens, self._metrics),
+                ),
                 clock,
-                threads=settings.server.threads,
+                threads=threads,
                 max_message_bytes=settings.server.max_message_bytes,
+                certificate=door.certificate,
+                max_age_seconds=settings.server.max_connection_age_seconds,
+                age_grace_seconds=settings.server.max_connection_grace_seconds,
+                has_channelz=settings.server.channelz,
                 also=listen[1:],
                 shares_ports=shares_ports,
                 is_described=settings.server.reflection,

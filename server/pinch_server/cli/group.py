@@ -33,6 +33,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
     "decisions": Place("pinch_server.cli.decisions", "Show the newest decisions."),
     "embed": Place("pinch_server.cli.embed", "Check where the embeddings for ranking come from."),
     "config": Place("pinch_server.cli.config", "Check the settings, show them, or print their schema."),
+    "token": Place("pinch_server.cli.token", "Make tokens for the service's callers."),
     "healthcheck": Place("pinch_server.cli.healthcheck", "Ask a running service whether it takes calls."),
 }
 """Every command, in the order in which an operator meets them."""

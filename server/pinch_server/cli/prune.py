@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,10 +13,14 @@ from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.limits import explained, nearest, read_limits
 from pinch_server.cli.pruned_files import Reports, prune_many, prune_one
 from pinch_server.cli.pruning import Asked, Pruner, RefusedError
+from pinch_server.cli.reaching import asked_tls, read_token, tls_options, token_option
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.core.limits import Violation
 from pinch_server.formats.format import Format
 from pinch_server.formats.registry import DIALECTS
+
+if TYPE_CHECKING:
+    from pinch import Tls
 
 _FORMATS: Final = ", ".join(DIALECTS)
 _EPILOG: Final = epilog(
@@ -97,6 +101,8 @@ def _value_of(option: str, given: list[str]) -> str:
     show_default=True,
     help="Time the service has for one body (seconds).",
 )
+@tls_options
+@token_option
 @click.option("--stats", metavar="FILE", help="Write the account as JSON; - for standard error.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the body there.")
 @click.option(
@@ -120,6 +126,8 @@ def prune_command(
     dry_run: bool,
     as_json: bool,
     config_path: Path | None,
+    token_file: Path | None,
+    **tls: Any,
 ) -> None:
     """Shorten request bodies.
 
@@ -137,7 +145,7 @@ def prune_command(
         stats=Path(stats) if stats and stats != STANDARD else None, as_json=as_json or stats == STANDARD
     )
     try:
-        with _pruner(asked, server, timeout, config_path) as pruner:
+        with _pruner(asked, server, timeout, config_path, asked_tls(**tls), read_token(token_file)) as pruner:
             if out_dir is None:
                 prune_one(pruner, names[0], out, reports)
             else:
@@ -157,13 +165,20 @@ def _read(format_name: str | None, pairs: tuple[str, ...], *, dry_run: bool) -> 
 
 
 def _pruner(
-    asked: Asked, server: str | None, timeout: float, config_path: Path | None
+    asked: Asked,
+    server: str | None,
+    timeout: float,
+    config_path: Path | None,
+    tls: "Tls | None",
+    token: str | None,
 ) -> AbstractContextManager[Pruner]:
     # Only one of the two is needed, and each takes a while to load.
     if server is None:
+        if tls is not None or token is not None:
+            raise click.UsageError("--tls… and --token-file are for --server")
         from pinch_server.cli.in_process import in_process  # noqa: PLC0415
 
         return in_process(asked, settings_or_stop(config_path, {}))
     from pinch_server.cli.through_service import through_service  # noqa: PLC0415
 
-    return through_service(asked, server, timeout)
+    return through_service(asked, server, timeout, tls, token)

@@ -32,6 +32,7 @@ _EPILOG: Final = epilog(
         "pinch serve --listen unix:/run/pinch/pinch.sock",
         "pinch serve --config pinch.toml --database-url postgresql://pinch@db/pinch --migrate",
         "pinch serve --workers 4 --listen 127.0.0.1:50051",
+        "pinch serve --listen 0.0.0.0:50051 --tls-cert cert.pem --tls-key key.pem --tokens tokens.txt",
         "pinch serve --listen 127.0.0.1:0 --http 127.0.0.1:0 --ready-json",
         "pinch serve --testing",
     ),
@@ -52,6 +53,10 @@ _EPILOG: Final = epilog(
 @click.option("--state-dir", metavar="DIR", help="Directory of the journal, the SQLite file and the key.")
 @click.option("--database-url", metavar="URL", help="Database of the decisions, SQLite or PostgreSQL.")
 @click.option("--migrate", is_flag=True, help="Bring a PostgreSQL schema up to date first.")
+@click.option("--tls-cert", metavar="FILE", help="Certificate of the gRPC port, PEM.")
+@click.option("--tls-key", metavar="FILE", help="Private key of the certificate, PEM.")
+@click.option("--tls-client-ca", metavar="FILE", help="Roots that clients' certificates must lead to, PEM.")
+@click.option("--tokens", metavar="FILE", help="Tokens of the callers; pinch token makes them.")
 @click.option("--insecure", is_flag=True, help="Allow plain text beyond this machine.")
 @click.option(
     "--ready-json", is_flag=True, help="Once ready, print one JSON line: grpc, http, database, workers."
@@ -70,6 +75,10 @@ def serve_command(
     state_dir: str | None,
     database_url: str | None,
     migrate: bool,
+    tls_cert: str | None,
+    tls_key: str | None,
+    tls_client_ca: str | None,
+    tokens: str | None,
     insecure: bool,
     ready_json: bool,
     testing: bool,
@@ -103,6 +112,10 @@ def serve_command(
         "--state-dir": ("PINCH_STORE__STATE_DIR", state_dir),
         "--database-url": ("PINCH_STORE__DATABASE_URL", database_url),
         "--migrate": ("PINCH_STORE__MIGRATE", "true" if migrate else None),
+        "--tls-cert": ("PINCH_SERVER__TLS__CERT", tls_cert),
+        "--tls-key": ("PINCH_SERVER__TLS__KEY", tls_key),
+        "--tls-client-ca": ("PINCH_SERVER__TLS__CLIENT_CA", tls_client_ca),
+        "--tokens": ("PINCH_SERVER__TOKENS", tokens),
         "--insecure": ("PINCH_SERVER__INSECURE", "true" if insecure else None),
     }
     _occupy_standard_files()

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pinch import MESSAGE_LIMIT_BYTES, CallError, Limits, PinchClient, PinchError, Pruned, ToolGlobs
+from pinch import MESSAGE_LIMIT_BYTES, CallError, Limits, PinchClient, PinchError, Pruned, Tls, ToolGlobs
 from pinch_server.cli.pruning import Asked, Pruner, RefusedError, wire_format
 from pinch_server.core.limits import Limits as CoreLimits
 from pinch_server.core.limits import Violation
@@ -16,21 +16,26 @@ from pinch_server.rpc.asking import is_callers_fault, nobody_answers, violations
 
 
 @contextmanager
-def through_service(asked: Asked, server: str, timeout: float) -> Iterator[Pruner]:
+def through_service(
+    asked: Asked, server: str, timeout: float, tls: Tls | None = None, token: str | None = None
+) -> Iterator[Pruner]:
     """A pruner that asks a service, and fails where the client of a router would go on unpruned.
 
     Args:
         asked: What the command line asks for.
         server: Where the service is, `HOST:PORT` or `unix:PATH`.
         timeout: Time it has for one body (seconds).
+        tls: How to speak TLS; None: plain text.
+        token: The token to send; None: none.
 
     Raises:
-        click.UsageError: The address cannot be used.
+        click.UsageError: The address or the token cannot be used.
     """
     try:
-        client = PinchClient(server, timeout=timeout, strict=True)
+        client = PinchClient(server, timeout=timeout, strict=True, tls=tls, token=token)
     except ValueError as error:
-        raise click.UsageError(f"--server: {error}") from None
+        option = "--token-file" if str(error).startswith("token") else "--server"
+        raise click.UsageError(f"{option}: {error}") from None
 
     unsendable = asked.violations + _settings_of_the_service(asked.limits)
     _, out_of_range = limits_of(asked.limits, CoreLimits())

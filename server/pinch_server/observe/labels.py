@@ -63,3 +63,6 @@ STAGE_BUCKETS: Final = (
     10.0,
 )
 SHARE_BUCKETS: Final = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
+
+DOORS: Final = ("grpc", "http")
+DOOR_PROBLEMS: Final = ("no_token", "unknown_token", "wrong_role")

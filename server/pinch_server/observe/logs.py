@@ -9,7 +9,7 @@ be made or written is dropped and counted.
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, Final, Literal
 
@@ -180,13 +180,21 @@ def log_call(
 
 
 def log_change(
-    *, request_id: str | None, peer: str, changes: Mapping[str, tuple[bool, bool]], persist: bool
+    *,
+    request_id: str | None,
+    peer: str,
+    token: str | None,
+    roles: Sequence[str],
+    changes: Mapping[str, tuple[bool, bool]],
+    persist: bool,
 ) -> None:
     """Writes down that runtime knobs were turned.
 
     Args:
         request_id: The call that did it.
         peer: Where the call came from.
+        token: The name of the caller's token, never the token; None where none was needed.
+        roles: What that token is for.
         changes: Each knob that was asked for, with its old and its new value.
         persist: Whether the change was to outlive the service.
     """
@@ -194,6 +202,8 @@ def log_change(
         "settings changed",
         request_id=request_id,
         peer=peer,
+        token=token,
+        roles=list(roles),
         changes={key: {"old": old, "new": new} for key, (old, new) in changes.items()},
         persist=persist,
     )

@@ -26,6 +26,8 @@ from pinch_server.observe.labels import (
     ACTIONS,
     CALL_BUCKETS,
     CODES,
+    DOOR_PROBLEMS,
+    DOORS,
     EMBEDDER_FAULTS,
     OTHER,
     RELEVANCE_OUTCOMES,
@@ -77,6 +79,7 @@ class Metrics:
         self._others: Sequence[Row] = ()
         self._described: list[MetricDescription] = []
         self._declare_rpc(methods)
+        self._declare_doors()
         self._declare_decisions()
         self._declare_embeddings()
         self._declare_store()
@@ -112,6 +115,30 @@ class Metrics:
         self._started = {pair: started.labels(*pair) for pair in served}
         self._handled = {pair: {code: handled.labels(*pair, code) for code in CODES} for pair in served}
         self._seconds = {pair: seconds.labels(*pair) for pair in served}
+
+    def _declare_doors(self) -> None:
+        self._shed = self._counter(
+            "pinch_calls_shed_total", "Calls turned away because too many were in flight."
+        ).labels()
+        refused = self._counter(
+            "pinch_calls_refused_total",
+            "Calls and page requests without a token that allows them, by door and by what was wrong.",
+            ("door", "problem"),
+        )
+        self._refused = {
+            (door, problem): refused.labels(door, problem) for door in DOORS for problem in DOOR_PROBLEMS
+        }
+        read_anew = self._counter(
+            "pinch_door_files_changed_total",
+            "Changes of certificate and token files that were noticed, once for each port and process, by"
+            " whether the new ones were taken or the old ones kept.",
+            ("kind", "result"),
+        )
+        self._read_anew = {
+            (kind, result): read_anew.labels(kind, result)
+            for kind in ("certificate", "tokens")
+            for result in ("taken", "kept")
+        }
 
     def _declare_decisions(self) -> None:
         decisions = self._counter(
@@ -218,6 +245,18 @@ class Metrics:
         codes = self._handled[pair]
         (codes.get(code) or codes["UNKNOWN"]).inc()
         self._seconds[pair].observe(seconds)
+
+    def call_shed(self) -> None:
+        """Counts a call turned away because too many were in flight."""
+        self._shed.inc()
+
+    def call_refused(self, door: str, problem: str) -> None:
+        """Counts a call or a page request without a token that allows it (`DOORS`, `DOOR_PROBLEMS`)."""
+        self._refused[door, problem].inc()
+
+    def door_files_changed(self, kind: str, result: str) -> None:
+        """Counts a change of the `certificate` or `tokens` files: `taken`, or the old ones `kept`."""
+        self._read_anew[kind, result].inc()
 
     def decided(
         self,

@@ -9,7 +9,7 @@ from pinch.v1 import admin_pb2 as pb
 from pinch.v1 import admin_pb2_grpc as pb_grpc
 from pinch_server.core.limits import Violation
 from pinch_server.decide import InvalidCallError
-from pinch_server.rpc.call import current_call
+from pinch_server.rpc.call import current_call, current_token
 from pinch_server.settings import ShownSetting, Source
 
 _Field = Literal["pinch_enabled", "pinch_prefix_probe", "pinch_relevance_enabled"]
@@ -52,10 +52,12 @@ class ChangeLog(Protocol):
         *,
         request_id: str | None,
         peer: str,
+        token: str | None,
+        roles: Sequence[str],
         changes: Mapping[str, tuple[bool, bool]],
         persist: bool,
     ) -> None:
-        """Writes it: each knob that was turned, with its old and its new value."""
+        """Writes it: each knob that was turned, with its old and its new value; of a token its name alone."""
         ...
 
 
@@ -104,9 +106,12 @@ class AdminService(pb_grpc.AdminServiceServicer):
         finally:
             # A change that not every process has confirmed may be in force all the same.
             standing, fingerprint = self._knobs.standing()
+            token = current_token()
             self._log(
                 request_id=current_call("UpdateSettings", context).request_id,
                 peer=context.peer(),
+                token=None if token is None else token.name,
+                roles=[] if token is None else sorted(token.roles),
                 changes={key: (before[key], standing[key]) for key in wanted},
                 persist=request.persist,
             )

@@ -7,6 +7,8 @@ from google.rpc import error_details_pb2  # type: ignore[import-untyped]
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
+from pinch import Tls
+from pinch.connection import connection
 from pinch_server.core.limits import Violation
 from pinch_server.rpc import errors
 
@@ -17,17 +19,18 @@ class NotServingError(Exception):
     """A service does not take calls; the text says what it answered."""
 
 
-def ask_health(address: str, timeout: float) -> None:
+def ask_health(address: str, timeout: float, tls: Tls | None = None) -> None:
     """Returns when the service at an address takes calls.
 
     Args:
         address: `HOST:PORT` or `unix:PATH`.
         timeout: Time it has to answer (seconds).
+        tls: How to speak TLS; None: plain text.
 
     Raises:
         NotServingError: It does not, or nobody answers.
     """
-    with grpc.insecure_channel(address) as channel:
+    with _channel(address, timeout, tls) as channel:
         try:
             reply = health_pb2_grpc.HealthStub(channel).Check(
                 health_pb2.HealthCheckRequest(), timeout=timeout, wait_for_ready=False
@@ -38,6 +41,14 @@ def ask_health(address: str, timeout: float) -> None:
     if reply.status != _SERVING:
         name = health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status)
         raise NotServingError(f"{address}: {name}")
+
+
+def _channel(address: str, timeout: float, tls: Tls | None) -> grpc.Channel:
+    to = connection(address, timeout=timeout, token=None, tls=tls)
+    credentials = to.credentials()
+    if credentials is None:
+        return grpc.insecure_channel(address)
+    return grpc.secure_channel(to.target, credentials, to.options())
 
 
 def oversize(most_bytes: int) -> Violation:

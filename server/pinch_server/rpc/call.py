@@ -7,6 +7,8 @@ from typing import Final
 
 import grpc
 
+from pinch_server.doors.tokens import Token
+
 REQUEST_ID_CHARS: Final = 128
 """Where a caller's own id is cut before it is told again in a line, a status or a header (characters)."""
 
@@ -66,3 +68,16 @@ def current_call(method: str, context: grpc.ServicerContext) -> Call:
 def begin(call: Call) -> None:
     """Makes this the current call; gRPC runs each in a context of its own, so nothing is to be undone."""
     _CURRENT.set(call)
+
+
+_CALLER: ContextVar[Token | None] = ContextVar("pinch_caller", default=None)
+
+
+def begin_as(token: Token) -> None:
+    """Makes this the token of the current call."""
+    _CALLER.set(token)
+
+
+def current_token() -> Token | None:
+    """The token of the current call; None where none was needed."""
+    return _CALLER.get()

@@ -5,6 +5,7 @@ other fault of the caller, and so that the time of a call has its encoding in it
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
@@ -14,7 +15,8 @@ import grpc
 
 from pinch_server.ports import Clock
 from pinch_server.rpc.call import Call, begin
-from pinch_server.rpc.errors import NotServedError
+from pinch_server.rpc.errors import NotServedError, abort
+from pinch_server.rpc.gates import HEALTH, Metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,31 +33,51 @@ class Interceptor:
     around: Callable[[Call], AbstractContextManager[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A concern that may end a call before its message is read and a thread of the calls is taken.
+
+    Attributes:
+        name: What it is called where the order is stated.
+        refuses: The error that a call ends with, by its method and metadata; None lets it in.
+    """
+
+    name: str
+    refuses: Callable[[str, Metadata], Exception | None]
+
+
 class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the stubs alone
     """All interceptors as gRPC sees them: one, whose handlers are made once for each method.
 
     Args:
-        interceptors: The outermost first.
+        interceptors: The outermost first. A call that a gate ends has gone through those before it alone.
         clock: Tells when a call began.
         decoders: How the request of a method is decoded, by its full name, where not as generated.
+        spare: Threads for health checks and for what gates end; None: those of the calls.
     """
 
     def __init__(
         self,
-        interceptors: Sequence[Interceptor],
+        interceptors: Sequence[Interceptor | Gate],
         clock: Clock,
         decoders: Mapping[str, Callable[[bytes], Any]] = MappingProxyType({}),
+        spare: ThreadPoolExecutor | None = None,
     ) -> None:
         self.names: Final = tuple(interceptor.name for interceptor in interceptors)
-        self._arounds = tuple(interceptor.around for interceptor in interceptors)
+        self._arounds, self._gates = _parted(interceptors)
         self._clock = clock
         self._decoders = decoders
+        self._spare = spare
         self._made: dict[str, tuple[Any, Any]] = {}
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
         """The handler of a call, with every interceptor around it."""
         handler = continuation(details)
         method = details.method
+        for refuses, outside in self._gates:
+            error = refuses(method, details.invocation_metadata)
+            if error is not None:
+                return self._turned_away(method, error, outside)
         if handler is None:
             return self._refuse(method)
         known = self._made.get(method)
@@ -70,13 +92,29 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         # A stream both ways answers at once, however many messages the unknown method would have had.
         return self._wrap(method, grpc.stream_stream_rpc_method_handler(refuse, bytes, bytes))
 
+    def _turned_away(self, method: str, error: Exception, outside: "_Arounds") -> Any:
+        def answers(_requests: object, context: grpc.ServicerContext) -> Iterator[bytes]:
+            call = self._begun(method, context)
+            with _Entered(outside, call):
+                abort(call, error)
+            raise AssertionError("a call that was aborted went on")
+
+        # As above: nobody waits for the message of a call that is not answered.
+        return grpc.stream_stream_rpc_method_handler(self._apart(answers))
+
+    def _apart(self, behaviour: Any) -> Any:
+        """The same, answered on the spare threads."""
+        if self._spare is not None:
+            behaviour.experimental_thread_pool = self._spare
+        return behaviour
+
     def _wrap(self, method: str, handler: Any) -> Any:
         behaviour = (
             handler.unary_unary or handler.unary_stream or handler.stream_unary or handler.stream_stream
         )
         if getattr(behaviour, "experimental_non_blocking", False):
             # Health's Watch: its stream outlives the method, so there is nothing to be around of.
-            return handler
+            return self._watch(behaviour, handler)
         decode = self._decoders.get(method, handler.request_deserializer)
 
         def encode(reply: Any) -> bytes:
@@ -101,12 +139,43 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
             return grpc.stream_unary_rpc_method_handler(answer)
         if handler.response_streaming:
             return grpc.unary_stream_rpc_method_handler(answers)
-        return grpc.unary_unary_rpc_method_handler(answer)
+        return grpc.unary_unary_rpc_method_handler(
+            self._apart(answer) if method.startswith(HEALTH) else answer
+        )
+
+    def _watch(self, behaviour: Any, handler: Any) -> Any:
+        def watch(request: Any, context: grpc.ServicerContext, send: Any) -> None:
+            behaviour(request, context, send)
+
+        watch.experimental_non_blocking = True  # type: ignore[attr-defined] # gRPC's own way to be told
+        return grpc.unary_stream_rpc_method_handler(
+            self._apart(watch), handler.request_deserializer, handler.response_serializer
+        )
 
     def _entered(self, method: str, context: grpc.ServicerContext) -> "_Entered":
+        return _Entered(self._arounds, self._begun(method, context))
+
+    def _begun(self, method: str, context: grpc.ServicerContext) -> Call:
         call = Call(method, context, self._clock.monotonic())
         begin(call)
-        return _Entered(self._arounds, call)
+        return call
+
+
+_Arounds = tuple[Callable[[Call], AbstractContextManager[None]], ...]
+
+
+def _parted(
+    interceptors: Sequence[Interceptor | Gate],
+) -> tuple[_Arounds, tuple[tuple[Callable[[str, Metadata], Exception | None], _Arounds], ...]]:
+    """What is around every call; and each gate, with what is around the calls that it ends."""
+    arounds: list[Callable[[Call], AbstractContextManager[None]]] = []
+    gates = []
+    for one in interceptors:
+        if isinstance(one, Gate):
+            gates.append((one.refuses, tuple(arounds)))
+        else:
+            arounds.append(one.around)
+    return tuple(arounds), tuple(gates)
 
 
 class _Entered:

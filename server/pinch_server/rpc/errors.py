@@ -63,12 +63,29 @@ class NobodyWaitsError(Exception):
         super().__init__("the deadline had passed before the work began")
 
 
+class OverloadedError(Exception):
+    """One call too many."""
+
+    def __init__(self) -> None:
+        super().__init__("more calls are in flight than this server takes at once; try again in a moment")
+
+
+class UnauthenticatedError(Exception):
+    """A caller without a token that is known here."""
+
+
+class ForbiddenError(Exception):
+    """A caller whose token is for something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
     code: grpc.StatusCode
     reason: str
     message: str | None = None
     """What the caller reads; None: the error's own words."""
+    retry_seconds: int | None = None
+    """When the same call may be made again; None where that is not known."""
 
 
 _TABLE: Final[Mapping[type[Exception], _Answer]] = {
@@ -81,6 +98,9 @@ _TABLE: Final[Mapping[type[Exception], _Answer]] = {
     InsightUnavailableError: _Answer(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE"),
     NotTurnedError: _Answer(grpc.StatusCode.UNAVAILABLE, "NOT_TURNED"),
     NobodyWaitsError: _Answer(grpc.StatusCode.DEADLINE_EXCEEDED, "NOBODY_WAITS"),
+    OverloadedError: _Answer(grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", retry_seconds=1),
+    UnauthenticatedError: _Answer(grpc.StatusCode.UNAUTHENTICATED, "NO_VALID_TOKEN"),
+    ForbiddenError: _Answer(grpc.StatusCode.PERMISSION_DENIED, "NO_SUCH_ROLE"),
     NotServedError: _Answer(grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED"),
 }
 _UNEXPECTED: Final = _Answer(
@@ -122,6 +142,10 @@ def _status(
     bad_request = error_details_pb2.BadRequest(field_violations=violations)
     if bad_request.field_violations:
         status.details.add().Pack(bad_request)
+    if answer.retry_seconds is not None:
+        retry = error_details_pb2.RetryInfo()
+        retry.retry_delay.seconds = answer.retry_seconds
+        status.details.add().Pack(retry)
     if call.request_id:
         status.details.add().Pack(error_details_pb2.RequestInfo(request_id=call.request_id))
     return status

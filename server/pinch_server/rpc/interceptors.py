@@ -7,14 +7,14 @@ from typing import Final, Protocol
 from pinch_server.faults import told
 from pinch_server.ports import Clock
 from pinch_server.rpc.call import REQUEST_ID_CHARS, Call
-from pinch_server.rpc.chain import Interceptor
+from pinch_server.rpc.chain import Gate, Interceptor
 from pinch_server.rpc.errors import NobodyWaitsError, abort, code_of
+from pinch_server.rpc.gates import HEALTH, Auth, Overload
 
 REQUEST_ID_HEADER: Final = "x-request-id"
 """Metadata that names a call: taken from the request where it is there, sent back with every status."""
 
 _LOG: Final = logging.getLogger(__name__)
-_HEALTH: Final = "/grpc.health.v1.Health/"
 
 
 class CallLog(Protocol):
@@ -55,8 +55,14 @@ class RpcMetrics(Protocol):
 
 
 def standard_interceptors(
-    log: CallLog, metrics: RpcMetrics, clock: Clock, new_request_id: Callable[[], str]
-) -> tuple[Interceptor, ...]:
+    log: CallLog,
+    metrics: RpcMetrics,
+    clock: Clock,
+    new_request_id: Callable[[], str],
+    *,
+    overload: Overload | None = None,
+    auth: Auth | None = None,
+) -> tuple[Interceptor | Gate, ...]:
     """The interceptors in their order, the outermost first.
 
     Args:
@@ -64,11 +70,15 @@ def standard_interceptors(
         metrics: Where calls are counted.
         clock: Tells how long a call took.
         new_request_id: Makes an id for a call whose caller gave none.
+        overload: Turns away calls that are too many; None: there are never too many.
+        auth: Turns away callers without the right token; None: none is needed.
     """
     return (
         Interceptor("request_id", lambda call: _RequestId(call, new_request_id)),
         Interceptor("log", lambda call: _Logged(call, log, clock)),
         Interceptor("metrics", lambda call: _Counted(call, metrics, clock)),
+        *(() if overload is None else (Gate("overload", overload),)),
+        *(() if auth is None else (Gate("auth", auth),)),
         Interceptor("errors", _Answered),
         Interceptor("deadline", _Awaited),
     )
@@ -113,7 +123,7 @@ class _Logged:
     def __exit__(self, *_error: object) -> None:
         call = self._call
         # Probes come every few seconds and would drown the log.
-        if call.method.startswith(_HEALTH):
+        if call.method.startswith(HEALTH):
             return
         try:
             self._log(

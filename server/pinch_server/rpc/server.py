@@ -1,23 +1,26 @@
 """The synchronous gRPC server: its options, its health, its start and its drain."""
 
-import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
 import grpc
+from grpc_channelz.v1.channelz import add_channelz_servicer
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from pinch.v1 import admin_pb2, admin_pb2_grpc, insight_pb2, insight_pb2_grpc, prune_pb2, prune_pb2_grpc
+from pinch_server.doors.certificates import Certificate
+from pinch_server.doors.watched import Watched
 from pinch_server.listen import Listen, parse_listen
 from pinch_server.ports import Clock
 from pinch_server.rpc.admin_service import AdminService
-from pinch_server.rpc.chain import Chain, Interceptor
+from pinch_server.rpc.chain import Chain, Gate, Interceptor
 from pinch_server.rpc.insight_service import InsightService
+from pinch_server.rpc.pools import Threads
 from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.reflection import add_reflection
+from pinch_server.rpc.tls import server_credentials
 from pinch_server.rpc.wire import SplitRequest
 
 _CANCEL_SECONDS: Final = 5.0
@@ -63,16 +66,14 @@ class RunningServer:
     def __init__(
         self,
         server: grpc.Server,
-        pool: ThreadPoolExecutor,
-        workers: Sequence[threading.Thread],
+        threads: Threads,
         readiness: health.HealthServicer,
         address: str,
     ) -> None:
         self.address: Final = address
         """Where it listens, `HOST:PORT` or `unix:PATH`, with the port that was taken for 0."""
         self._server = server
-        self._pool = pool
-        self._workers = workers
+        self._threads = threads
         self._readiness = readiness
         self._is_ready = False
         self._is_draining = False
@@ -99,25 +100,29 @@ class RunningServer:
         self._readiness.enter_graceful_shutdown()
         stopped = self._server.stop(grace_seconds)
         stopped.wait(grace_seconds + _CANCEL_SECONDS)
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown()
         over = time.monotonic() + _IDLE_SECONDS
-        for worker in tuple(self._workers):
+        for worker in tuple(self._threads.started):
             worker.join(max(0.0, over - time.monotonic()))
 
     @property
     def is_idle(self) -> bool:
         """After `drain`, whether every thread has ended; False tells of one that cannot be cut short."""
-        return not any(worker.is_alive() for worker in tuple(self._workers))
+        return not any(worker.is_alive() for worker in tuple(self._threads.started))
 
 
 def start_server(
     listen: str,
     services: Services,
-    interceptors: Sequence[Interceptor],
+    interceptors: Sequence[Interceptor | Gate],
     clock: Clock,
     *,
-    threads: int,
+    threads: Threads,
     max_message_bytes: int,
+    certificate: Watched[Certificate] | None = None,
+    max_age_seconds: float = 0,
+    age_grace_seconds: float = 0,
+    has_channelz: bool = False,
     is_described: bool = False,
     outermost: Sequence[grpc.ServerInterceptor] = (),  # type: ignore[type-arg] # generic in the stubs alone
     also: Sequence[str] = (),
@@ -130,8 +135,12 @@ def start_server(
         services: What is served.
         interceptors: What every call goes through, the outermost first.
         clock: Tells when a call began.
-        threads: Calls handled at once.
+        threads: What calls are answered on.
         max_message_bytes: Largest message received (bytes).
+        certificate: What a TCP port shows its clients; None: plain text. A unix socket is always plain.
+        max_age_seconds: Age at which a connection is renewed; 0: never (seconds).
+        age_grace_seconds: Time that calls on such a connection have to finish (seconds).
+        has_channelz: Whether tools may look at the connections.
         is_described: Whether tools may ask which methods there are.
         outermost: What stands around even the interceptors, on raw bytes.
         also: Further addresses.
@@ -142,16 +151,14 @@ def start_server(
         OSError: It cannot be bound.
     """
     wanted = parse_listen(listen)
-    workers: list[threading.Thread] = []
-    pool = ThreadPoolExecutor(
-        threads,
-        thread_name_prefix="pinch-rpc",
-        initializer=lambda: workers.append(threading.current_thread()),
-    )
     server = grpc.server(
-        pool,
-        interceptors=[*outermost, Chain(interceptors, clock, {PRUNE: SplitRequest.decode})],
-        options=_options(max_message_bytes, shares_ports=shares_ports),
+        threads.calls,
+        interceptors=[*outermost, Chain(interceptors, clock, {PRUNE: SplitRequest.decode}, threads.spare)],
+        options=[
+            *_options(max_message_bytes, shares_ports=shares_ports),
+            *_age_options(max_age_seconds, age_grace_seconds),
+            ("grpc.enable_channelz", int(has_channelz)),
+        ],
         compression=grpc.Compression.NoCompression,
     )
     prune_pb2_grpc.add_PruneServiceServicer_to_server(services.prune, server)
@@ -161,21 +168,26 @@ def start_server(
     health_pb2_grpc.add_HealthServicer_to_server(readiness, server)
     if is_described:
         add_reflection((*SERVICE_NAMES, health.SERVICE_NAME), server)
+    if has_channelz:
+        add_channelz_servicer(server)
     try:
-        port = _bind(server, wanted)
+        port = _bind(server, wanted, certificate)
         for address in also:
-            _bind(server, parse_listen(address))
+            _bind(server, parse_listen(address), certificate)
     except OSError:
-        pool.shutdown(wait=False)
+        threads.shutdown()
         raise
-    running = RunningServer(server, pool, workers, readiness, _bound(wanted, port))
+    running = RunningServer(server, threads, readiness, _bound(wanted, port))
     running.set_ready(is_ready=True)
     server.start()
     return running
 
 
-def _bind(server: grpc.Server, wanted: Listen) -> int:
+def _bind(server: grpc.Server, wanted: Listen, certificate: Watched[Certificate] | None) -> int:
     try:
+        if certificate is not None and not wanted.path:
+            # Each port has credentials of its own: they remember which certificate they showed last.
+            return server.add_secure_port(str(wanted), server_credentials(certificate))
         return server.add_insecure_port(str(wanted))
     except RuntimeError as error:
         raise OSError(f"cannot listen on {wanted}: {error}") from None
@@ -183,6 +195,15 @@ def _bind(server: grpc.Server, wanted: Listen) -> int:
 
 def _bound(wanted: Listen, port: int) -> str:
     return str(wanted if wanted.path else Listen(host=wanted.host, port=port))
+
+
+def _age_options(seconds: float, grace_seconds: float) -> list[tuple[str, int]]:
+    if not seconds:
+        return []
+    return [
+        ("grpc.max_connection_age_ms", int(seconds * 1000)),
+        ("grpc.max_connection_age_grace_ms", int(grace_seconds * 1000)),
+    ]
 
 
 def _options(max_message_bytes: int, *, shares_ports: bool) -> list[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 from pinch_server.settings.cache import CacheSettings
 from pinch_server.settings.checks import default_state_dir
 from pinch_server.settings.describe import Knob, json_schema, knobs, redacted
+from pinch_server.settings.doors import TlsSettings
 from pinch_server.settings.load import CONFIG_VARIABLE, SettingsError, load_settings
 from pinch_server.settings.model import (
     JournalSettings,
@@ -32,6 +33,7 @@ __all__ = [
     "ShownSetting",
     "Source",
     "StoreSettings",
+    "TlsSettings",
     "default_state_dir",
     "json_schema",
     "knobs",

@@ -73,6 +73,13 @@ def directory(value: object) -> object:
     return Path(value).expanduser() if isinstance(value, str) else value
 
 
+def optional_file(value: object) -> object:
+    """A path with `~` resolved, or None for nothing."""
+    if isinstance(value, str):
+        return Path(value).expanduser() if value.strip() else None
+    return value
+
+
 def database_url(url: str) -> str:
     """A URL of a database that decisions can be kept in, or nothing.
 

@@ -41,6 +41,7 @@ _TITLES: Final = {
     "relevance": "Relevance",
     "cache": "Prompt cache",
     "server": "Server",
+    "server.tls": "TLS",
     "store": "Store",
     "journal": "Journal",
     "objective": "Savings in money",

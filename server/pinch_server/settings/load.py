@@ -9,11 +9,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import EnvSettingsSource
 
-from pinch_server.listen import parse_listen
 from pinch_server.settings.checks import default_state_dir, shown
 from pinch_server.settings.describe import Knob, knobs
 from pinch_server.settings.file import SettingsFileError, read_settings_file
 from pinch_server.settings.model import PREFIX, Settings
+from pinch_server.settings.together import wrong_together
 
 CONFIG_VARIABLE: Final = "PINCH_CONFIG"
 """Names the settings file when the command line does not."""
@@ -60,8 +60,7 @@ def load_settings(config_path: Path | None, environ: Mapping[str, str]) -> Setti
     tree = _merged(tree, source())
     tree = _merged({"store": {"state_dir": default_state_dir(environ)}}, tree)
     settings = _checked(tree, known, environ, path, problems)
-    problems.extend(_plain_text(settings, known))
-    problems.extend(_one_socket(settings))
+    problems.extend(wrong_together(settings))
     if problems:
         raise SettingsError(tuple(problems))
     return settings
@@ -144,28 +143,7 @@ def _line(error: ErrorDetails, knob: Knob, environ: Mapping[str, str], path: Pat
 
 
 def _remove(tree: _Tree, key: str) -> None:
-    group, _, name = key.rpartition(".")
-    del (tree[group] if group else tree)[name]
-
-
-def _plain_text(settings: Settings, known: tuple[Knob, ...]) -> Iterator[str]:
-    """Plain text serves this machine alone unless the operator says otherwise."""
-    addresses = {"server.listen": settings.server.listen, "server.http_listen": settings.server.http_listen}
-    for knob in known:
-        address = addresses.get(knob.key)
-        if address and not settings.server.insecure and not parse_listen(address).is_local:
-            yield (
-                f"{knob.key} ({knob.variable}): {shown(address)} lets other machines in, in plain text;"
-                " give a loopback address, or allow it: --insecure, or server.insecure"
-                " (PINCH_SERVER__INSECURE) = true"
-            )
-
-
-def _one_socket(settings: Settings) -> Iterator[str]:
-    """A unix socket belongs to one process."""
-    server = settings.server
-    if server.workers not in ("auto", 1) and parse_listen(server.listen).path:
-        yield (
-            f"server.workers (PINCH_SERVER__WORKERS): {server.workers} processes cannot share"
-            f" {shown(server.listen)}; give 1 or auto, or HOST:PORT as server.listen (PINCH_SERVER__LISTEN)"
-        )
+    *groups, name = key.split(".")
+    for group in groups:
+        tree = tree[group]
+    del tree[name]

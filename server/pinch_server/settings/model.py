@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from pinch_server.core.limits import BOUNDS, Bound, Limits, Stability, Trigger, TrimStyle
 from pinch_server.settings import checks
 from pinch_server.settings.cache import CacheSettings
+from pinch_server.settings.doors import OptionalFile, TlsSettings
 from pinch_server.settings.marks import Told, Within
 from pinch_server.settings.objective import ObjectiveSettings
 from pinch_server.settings.relevance import RelevanceSettings
@@ -58,6 +59,24 @@ class ServerSettings(BaseModel, frozen=True, extra="forbid"):
     insecure: bool = Field(default=False, description="Whether plain text may be served beyond this machine.")
     reflection: bool = Field(
         default=True, description="Whether the service describes its methods to tools such as grpcurl."
+    )
+    tls: TlsSettings = TlsSettings()
+    tokens: OptionalFile = Field(
+        default=None,
+        description="File of the bearer tokens, of mode 640 or less; empty: callers need none.",
+    )
+    max_calls: Annotated[int, Within(Bound(1, 100_000, zero_means="8 for each thread"))] = Field(
+        default=0,
+        description="Calls a process has at once, waiting ones included; more are shed, health checks never.",
+    )
+    max_connection_age_seconds: Annotated[float, Within(Bound(1, 31_536_000, zero_means="for ever"))] = Field(
+        default=600.0, description="Age at which a connection is renewed, so that load spreads (seconds)."
+    )
+    max_connection_grace_seconds: Annotated[float, Within(Bound(0, 3600))] = Field(
+        default=30.0, description="Time that calls on a connection to be renewed have to finish (seconds)."
+    )
+    channelz: bool = Field(
+        default=False, description="Whether the service shows its connections to tools that speak channelz."
     )
     drain_seconds: Annotated[float, Within(Bound(0, 3600))] = Field(
         default=10.0, description="Time that calls in flight have to finish when the server stops (seconds)."

@@ -1,21 +1,26 @@
 """The HTTP port: a small read-only server in a thread of its own, with a table of routes.
 
-It answers GET and HEAD, one request a connection, and serves nothing from disk. A connection has a few
-seconds in all, however slowly it drips, and there are only so many at once; when one more comes, the oldest
-that has not asked yet has to go: neither a stuck scraper nor a crowd of them can hold the readiness probe.
+It may speak TLS, and ask readers for a token (`doors.access` says which pages need one). It answers GET and
+HEAD, one request a connection, and serves nothing from disk. A connection has a few seconds in all, however
+slowly it drips, and there are only so many at once; when one more comes, the oldest that has not asked yet
+has to go: neither a stuck scraper nor a crowd of them can hold the readiness probe.
 """
 
 import logging
 import socket
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+from pinch_server.doors.access import allowed_page
+from pinch_server.doors.tokens import Problem, Refused, Tokens, admitted
+from pinch_server.doors.watched import Watched
 from pinch_server.listen import Listen, parse_listen
 
 _LOG: Final = logging.getLogger(__name__)
@@ -40,6 +45,26 @@ class Reply:
     status: int = 200
 
 
+@dataclass(frozen=True, slots=True)
+class _Door:
+    tls: Watched[ssl.SSLContext] | None
+    tokens: Watched[Tokens] | None
+    refused: Callable[[Problem], None]
+
+    def refusal(self, path: str, header: str | None) -> Reply | None:
+        """What a reader is answered who may not read a page; None for one who may."""
+        allowed = allowed_page(path)
+        if self.tokens is None or allowed is None:
+            return None
+        try:
+            admitted(self.tokens.current(), header, allowed, "this page")
+        except Refused as refused:
+            self.refused(refused.problem)
+            status = 403 if refused.problem == "wrong_role" else 401
+            return Reply(f"{refused}\n".encode(), status=status)
+        return None
+
+
 Route = Callable[[], Reply]
 """Makes the reply to one GET of a path."""
 
@@ -53,6 +78,9 @@ class HttpPort:
         ready: Whether the service takes calls: `/healthz` answers 200, else 503.
         metrics_type: Media type of the metrics page.
         connection_seconds: The time one connection has in all (seconds).
+        tls: What connections are encrypted with, taken anew for each; None: plain text.
+        tokens: The tokens that are valid; None: readers need none.
+        refused: Counts a request that was refused for want of the right token.
 
     Raises:
         ValueError: `listen` is not a TCP address.
@@ -66,11 +94,15 @@ class HttpPort:
         *,
         metrics_type: str,
         connection_seconds: float = _CONNECTION_SECONDS,
+        tls: Watched[ssl.SSLContext] | None = None,
+        tokens: Watched[Tokens] | None = None,
+        refused: Callable[[Problem], None] = lambda _problem: None,
     ) -> None:
         self._listen = parse_listen(listen)
         if self._listen.path:
             raise ValueError(f"{listen} is a unix socket; the HTTP port needs HOST:PORT")
         self._connection_seconds = connection_seconds
+        self._door = _Door(tls, tokens, refused)
         self._routes: Mapping[str, Route] = {
             "/metrics": lambda: Reply(metrics_page(), metrics_type),
             "/healthz": lambda: Reply(b"ok\n") if ready() else Reply(b"not ready\n", status=503),
@@ -84,7 +116,7 @@ class HttpPort:
         Raises:
             OSError: The address cannot be bound.
         """
-        server = _Server(self._listen, self._routes, self._connection_seconds)
+        server = _Server(self._listen, self._routes, self._connection_seconds, self._door)
         self._server = server
         self._thread = threading.Thread(
             target=server.serve_forever, args=(_SWEEP_SECONDS,), name="pinch-http", daemon=True
@@ -121,10 +153,13 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     server_address: tuple[str, int]
 
-    def __init__(self, listen: Listen, routes: Mapping[str, Route], connection_seconds: float) -> None:
+    def __init__(
+        self, listen: Listen, routes: Mapping[str, Route], connection_seconds: float, door: _Door
+    ) -> None:
         found = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         self.address_family = found[0][0]
         self.routes = routes
+        self.door = door
         self.connection_seconds = connection_seconds
         self._open: dict[socket.socket, float] = {}
         self._asking: set[socket.socket] = set()
@@ -150,6 +185,26 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         """Notes that a connection's request was read whole."""
         with self._lock:
             self._asking.add(connection)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answers a connection, encrypted where the port is."""
+        if self.door.tls is None:
+            super().process_request_thread(request, client_address)
+            return
+        try:
+            # The handshake comes with the first read, when the connection is already one that may be cut.
+            encrypted = self.door.tls.current().wrap_socket(
+                request, server_side=True, do_handshake_on_connect=False
+            )
+        except OSError:
+            self.handle_error(request, client_address)
+            self.shutdown_request(request)
+            return
+        with self._lock:
+            opened = self._open.pop(request, None)
+            if opened is not None:
+                self._open[encrypted] = opened
+        super().process_request_thread(encrypted, client_address)
 
     def shutdown_request(self, request: object) -> None:
         """Forgets a connection and closes it."""
@@ -179,7 +234,8 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 def _end(connection: socket.socket) -> None:
     """Ends a connection; its thread then closes it."""
     try:
-        connection.shutdown(socket.SHUT_RDWR)
+        # Not by the method of an encrypted one, which would take its encryption from under its thread.
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
     except OSError:
         _LOG.debug("a connection was gone before it was cut")
 
@@ -191,10 +247,15 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.asked(self.connection)
         try:
-            route = self.server.routes.get(urlsplit(self.path).path)
+            path = urlsplit(self.path).path
         except ValueError:
             self._answer(Reply(b"bad request\n", status=400))
             return
+        refusal = self.server.door.refusal(path, self.headers.get("Authorization"))
+        if refusal is not None:
+            self._answer(refusal)
+            return
+        route = self.server.routes.get(path)
         if route is None:
             self._answer(Reply(b"not found\n", status=404))
             return
@@ -230,6 +291,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Connection", "close")
+        if reply.status == 401:
+            self.send_header("WWW-Authenticate", "Bearer")
         if reply.status == 405:
             self.send_header("Allow", "GET, HEAD")
         self.end_headers()

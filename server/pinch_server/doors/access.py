@@ -1,0 +1,62 @@
+"""Who may call what, over which door: the one table that both doors and the page on security are held to."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+
+class Role(StrEnum):
+    """What a token is for; one token may have several, and none includes another."""
+
+    PRUNE = "prune"
+    INSIGHT = "insight"
+    ADMIN = "admin"
+
+
+Allowed = frozenset[Role] | None
+"""The roles of which a token needs one; None: no token is needed."""
+
+ANY_TOKEN: Final[Allowed] = frozenset(Role)
+"""Also for what does not exist: without a token nobody learns what there is."""
+_PRUNE: Final = frozenset({Role.PRUNE})
+_INSIGHT: Final = frozenset({Role.INSIGHT})
+_ADMIN: Final = frozenset({Role.ADMIN})
+
+GRPC: Final[Mapping[str, Allowed]] = {
+    "/pinch.v1.PruneService/Prune": _PRUNE,
+    "/pinch.v1.PruneService/ReportOutcome": _PRUNE,
+    "/pinch.v1.PruneService/Expand": _PRUNE,
+    "/pinch.v1.InsightService/GetSavings": _INSIGHT,
+    "/pinch.v1.InsightService/GetDecision": _INSIGHT,
+    "/pinch.v1.InsightService/ListDecisions": _INSIGHT,
+    "/pinch.v1.AdminService/GetSettings": _ADMIN,
+    "/pinch.v1.AdminService/UpdateSettings": _ADMIN,
+    # Probes and balancers hold no secrets, and learn no more than whether calls are taken.
+    "/grpc.health.v1.Health/Check": None,
+    "/grpc.health.v1.Health/List": None,
+    "/grpc.health.v1.Health/Watch": None,
+    # The contract is no secret, but each stream holds a thread for as long as it is open.
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": ANY_TOKEN,
+    # Every peer's address, and what each connection carries.
+    "/grpc.channelz.v1.Channelz/GetTopChannels": _ADMIN,
+    "/grpc.channelz.v1.Channelz/GetServers": _ADMIN,
+    "/grpc.channelz.v1.Channelz/GetServer": _ADMIN,
+    "/grpc.channelz.v1.Channelz/GetServerSockets": _ADMIN,
+    "/grpc.channelz.v1.Channelz/GetChannel": _ADMIN,
+    "/grpc.channelz.v1.Channelz/GetSubchannel": _ADMIN,
+    "/grpc.channelz.v1.Channelz/GetSocket": _ADMIN,
+}
+"""Every method that can be served, by its full name."""
+
+HTTP: Final[Mapping[str, Allowed]] = {"/healthz": None, "/metrics": _INSIGHT}
+"""Every page of the HTTP port, by its path."""
+
+
+def allowed_method(method: str) -> Allowed:
+    """The roles that may call a gRPC method, by its full name."""
+    return GRPC.get(method, ANY_TOKEN)
+
+
+def allowed_page(path: str) -> Allowed:
+    """The roles that may read a page of the HTTP port."""
+    return HTTP.get(path, ANY_TOKEN)

@@ -1,0 +1,68 @@
+"""The threads that calls are answered on."""
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final
+
+_SPARE_THREADS: Final = 4
+
+
+class Threads:
+    """The threads of one server.
+
+    Args:
+        count: Calls answered at once.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.started: Final[list[threading.Thread]] = []
+        """Every thread that was started so far."""
+        self.calls: Final = CallThreads(count, self.started)
+        """Those that calls are answered on."""
+        self.spare: Final = ThreadPoolExecutor(
+            _SPARE_THREADS,
+            thread_name_prefix="pinch-spare",
+            initializer=lambda: self.started.append(threading.current_thread()),
+        )
+        """A few for health checks and refusals, which must not wait for the calls that are in the way."""
+
+    def shutdown(self) -> None:
+        """Takes no more calls and drops those that wait; returns at once."""
+        for pool in (self.calls, self.spare):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+class CallThreads(ThreadPoolExecutor):
+    """Threads that know how many calls they have.
+
+    Args:
+        count: Calls answered at once.
+        started: Takes each thread that is started.
+    """
+
+    def __init__(self, count: int, started: list[threading.Thread]) -> None:
+        super().__init__(
+            count,
+            thread_name_prefix="pinch-rpc",
+            initializer=lambda: started.append(threading.current_thread()),
+        )
+        self._count_lock = threading.Lock()
+        self._in_flight = 0
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that wait or are being answered."""
+        return self._in_flight
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Has a call answered as soon as a thread is free."""
+        future = super().submit(fn, *args, **kwargs)
+        with self._count_lock:
+            self._in_flight += 1
+        # Of a call that has ended already this is called at once.
+        future.add_done_callback(self._ended)
+        return future
+
+    def _ended(self, _future: object) -> None:
+        with self._count_lock:
+            self._in_flight -= 1

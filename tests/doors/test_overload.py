@@ -1,0 +1,119 @@
+"""One call too many is turned away at once; a probe never is."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2
+from grpc_channelz.v1 import channelz_pb2, channelz_pb2_grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_status import rpc_status
+
+from pinch.v1 import prune_pb2 as pb
+from pinch_server.core.decision import Decision
+from tests.rpc.conversations import typed
+from tests.rpc.service import Kept, Service, refusal, running
+from tests.workers.processes import until
+
+SHED = "pinch_calls_shed_total"
+
+
+class Blocked(Kept):
+    """A recorder at which every call stops until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrived, self.go_on = threading.Semaphore(0), threading.Event()
+
+    def record(self, decision: Decision) -> bool:
+        self.arrived.release()
+        return self.go_on.wait(60) and super().record(decision)
+
+
+@contextmanager
+def full(threads: int, most: int) -> Iterator[tuple[Service, Blocked, list[grpc.Future]]]:
+    """A service all of whose threads are at a call, with as many more waiting as may be."""
+    blocked = Blocked()
+    with running(recorder=blocked, threads=threads, most_calls=most) as service:
+        pending = [service.prune.Prune.future(pb.PruneRequest(chat=typed())) for _ in range(most)]
+        for _ in range(threads):
+            assert blocked.arrived.acquire(timeout=30)
+        until(lambda: service.threads.calls.in_flight == most)
+        try:
+            yield service, blocked, pending
+        finally:
+            blocked.go_on.set()
+
+
+def test_a_call_too_many_is_shed_and_told_when_to_come_again() -> None:
+    """Beyond the limit a call is RESOURCE_EXHAUSTED at once, with RetryInfo; those before it are answered."""
+    with full(threads=2, most=5) as (service, blocked, pending):
+        with pytest.raises(grpc.RpcError) as caught:
+            service.prune.Prune(pb.PruneRequest(chat=typed()), timeout=30)
+        found = refusal(caught.value)
+        assert (found.code, found.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED")
+        assert found.request_id == "made-for-this-call"
+        retry = error_details_pb2.RetryInfo()
+        assert any(detail.Unpack(retry) for detail in rpc_status.from_call(caught.value).details)
+        assert retry.retry_delay.seconds == 1
+        assert service.metric(SHED) == 1
+        assert service.log[-1]["code"] == "RESOURCE_EXHAUSTED"
+        blocked.go_on.set()
+        assert [call.result(30).stats.pruned for call in pending] == [True] * 5
+        assert service.prune.Prune(pb.PruneRequest(chat=typed())).stats.pruned
+
+
+def test_health_checks_are_answered_while_every_thread_is_blocked() -> None:
+    """With all threads at calls and the queue full, Check and Watch answer SERVING without being counted."""
+    with full(threads=1, most=2) as (service, _blocked, _pending):
+        health = health_pb2_grpc.HealthStub(service.channel)
+        for _ in range(20):
+            reply = health.Check(health_pb2.HealthCheckRequest(), timeout=30)
+            assert reply.status == health_pb2.HealthCheckResponse.SERVING
+        watch = health.Watch(health_pb2.HealthCheckRequest(), timeout=30)
+        assert next(watch).status == health_pb2.HealthCheckResponse.SERVING
+        watch.cancel()
+
+
+def test_a_caller_that_gives_up_frees_its_place() -> None:
+    """Calls that are cancelled while they wait do not count for ever."""
+    with full(threads=1, most=3) as (service, blocked, pending):
+        for call in pending:
+            call.cancel()
+        blocked.go_on.set()
+        until(lambda: service.threads.calls.in_flight == 0)
+        assert service.prune.Prune(pb.PruneRequest(chat=typed()), timeout=30).stats.pruned
+
+
+def test_connections_are_renewed_at_their_age() -> None:
+    """A connection older than its age is ended by the server, and calls go on over a new one."""
+    with running(max_age_seconds=0.2) as service:
+        renewed = threading.Event()
+        seen: list[grpc.ChannelConnectivity] = []
+
+        def note(state: grpc.ChannelConnectivity) -> None:
+            seen.append(state)
+            if grpc.ChannelConnectivity.READY in seen[:-1] and state is not grpc.ChannelConnectivity.READY:
+                renewed.set()
+
+        service.channel.subscribe(note, try_to_connect=True)
+        assert service.prune.Prune(pb.PruneRequest(chat=typed())).stats.pruned
+        assert renewed.wait(30)
+        assert service.prune.Prune(pb.PruneRequest(chat=typed())).stats.pruned
+
+
+@pytest.mark.parametrize("has_channelz", [True, False])
+def test_channelz_is_there_when_it_was_asked_for(has_channelz: bool) -> None:
+    """Tools may look at the server's connections only where the setting says so."""
+    with running(has_channelz=has_channelz) as service:
+        stub = channelz_pb2_grpc.ChannelzStub(service.channel)
+        if has_channelz:
+            found = stub.GetServers(channelz_pb2.GetServersRequest())
+            sockets = [socket.name for server in found.server for socket in server.listen_socket]
+            assert any("127.0.0.1" in name for name in sockets)
+            return
+        with pytest.raises(grpc.RpcError) as caught:
+            stub.GetServers(channelz_pb2.GetServersRequest())
+        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
