@@ -127,7 +127,9 @@ def serve_command(
     is_whole = True
     try:
         with settings_for_tests(settings, os.environ) if testing else nullcontext(settings) as used:
-            is_whole = _run(App(used, sources, testing=testing), words, ready_json=ready_json or testing)
+            app = App(used, sources, testing=testing)
+            scheme = "https" if used.server.tls.http else "http"
+            is_whole = _run(app, words, scheme, ready_json=ready_json or testing)
     finally:
         words.flush(_FLUSH_SECONDS)
     if not is_whole:
@@ -137,7 +139,7 @@ def serve_command(
         os._exit(0)
 
 
-def _run(app: App, words: LineQueue, *, ready_json: bool) -> bool:
+def _run(app: App, words: LineQueue, scheme: str, *, ready_json: bool) -> bool:
     """Serves until a signal comes; False when a thread is still at a call that it was to cut short."""
     with stop_signals() as stop_request:
         try:
@@ -146,7 +148,7 @@ def _run(app: App, words: LineQueue, *, ready_json: bool) -> bool:
             words.flush(_FLUSH_SECONDS)
             stop([str(error)], EXIT_REFUSED if isinstance(error, UnsupportedDatabase) else EXIT_FAILED)
         try:
-            _tell(app, words, ready_json=ready_json)
+            _tell(app, words, scheme, ready_json=ready_json)
             stop_request.wait()
             _say(words, "Pinch stops: calls in flight finish, the journal goes to the database.")
         finally:
@@ -161,12 +163,12 @@ def _occupy_standard_files() -> None:
     os.close(number)
 
 
-def _tell(app: App, words: LineQueue, *, ready_json: bool) -> None:
+def _tell(app: App, words: LineQueue, scheme: str, *, ready_json: bool) -> None:
     at = app.addresses
     by = f", by {len(at.workers)} workers (also on {', '.join(at.workers)})" if at.workers else ""
     _say(
         words,
-        f"Pinch {__version__} takes calls on {at.grpc}{by}; metrics on http://{at.http}/metrics;"
+        f"Pinch {__version__} takes calls on {at.grpc}{by}; metrics on {scheme}://{at.http}/metrics;"
         f" decisions in {at.database}.",
     )
     if ready_json:
