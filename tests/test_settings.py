@@ -332,7 +332,7 @@ def test_an_empty_file_is_no_problem(tmp_path: Path) -> None:
     [
         ("PINCH_BUDGET_TOKEN", "did you mean PINCH_BUDGET_TOKENS?"),
         ("pinch_budget_tokens", "did you mean PINCH_BUDGET_TOKENS?"),
-        ("PINCH_SERVER", "did you mean PINCH_SERVER__MALLOC?"),
+        ("PINCH_SERVER", "did you mean PINCH_SERVER__TOKENS?"),
         ("PINCH_SERVER_THREADS", "did you mean PINCH_SERVER__THREADS?"),
         ("PINCH_ZZZZZZ", "remove it"),
     ],
