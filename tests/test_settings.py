@@ -219,21 +219,6 @@ def test_the_knobs_of_tls_are_read_together() -> None:
     assert {key: at(settings, key) for key in TLS} == {key: value for key, (_, value) in TLS.items()}
 
 
-@pytest.mark.parametrize("listen", ["0.0.0.0:1", "[::]:1", "10.0.0.1:1", "pinch.example:1"])
-def test_a_port_with_tls_may_be_open(listen: str) -> None:
-    """With a certificate the gRPC port is not plain, and with `http` neither is the HTTP port."""
-    tls = {"PINCH_SERVER__TLS__CERT": "c", "PINCH_SERVER__TLS__KEY": "k", "PINCH_SERVER__TLS__HTTP": "on"}
-    settings = load_settings(
-        None, {"PINCH_SERVER__LISTEN": listen, "PINCH_SERVER__HTTP_LISTEN": listen, **tls}
-    )
-    assert (settings.server.listen, settings.server.http_listen) == (listen, listen)
-
-
-def test_an_empty_path_is_none() -> None:
-    """An empty variable takes a file's path away."""
-    assert load_settings(None, {"PINCH_SERVER__TOKENS": ""}).server.tokens is None
-
-
 @pytest.mark.parametrize("name", ["pinch.toml", "pinch.yaml", "pinch.yml", "PINCH.TOML"])
 def test_environment_stands_over_file_over_defaults(tmp_path: Path, name: str) -> None:
     """Each source gives way to the one above it, key by key, inside a group too."""

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -130,8 +131,14 @@ def test_a_change_of_a_knob_is_written_down_with_the_tokens_name(
             admin_pb2.UpdateSettingsRequest(runtime=admin_pb2.RuntimeSettings(pinch_prefix_probe=False)),
             metadata=[*bearer(SECRETS["admin"]), ("x-request-id", "audited")],
         )
-    lines = [json.loads(line) for line in service.log.read_text().splitlines() if line.startswith("{")]
-    (line,) = [line for line in lines if line.get("event") == "settings changed"]
+
+    def changes() -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in service.log.read_text().splitlines() if line.endswith("}")]
+        return [line for line in lines if line.get("event") == "settings changed"]
+
+    # The line is on its way when the answer is.
+    until(lambda: bool(changes()))
+    (line,) = changes()
     assert (line["request_id"], line["token"], line["roles"]) == ("audited", "adminer", ["admin"])
     assert line["peer"].startswith("ipv4:127.0.0.1:")
 
