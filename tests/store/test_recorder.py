@@ -28,7 +28,15 @@ def recorder_on(tmp_path: Path, observer: CountingObserver) -> Iterator[Opener]:
 
     def open_recorder(engine: Engine) -> JournalRecorder:
         opened.append(
-            JournalRecorder(engine, tmp_path / "journal", observer, max_bytes=1024 * 1024, pace=_PACE)
+            JournalRecorder(
+                engine,
+                tmp_path / "journal",
+                observer,
+                max_bytes=1024 * 1024,
+                # A drain that is not waited for returns its connection after the engine let go of all others.
+                close_seconds=_PATIENCE,
+                pace=_PACE,
+            )
         )
         return opened[-1]
 

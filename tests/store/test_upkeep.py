@@ -63,7 +63,9 @@ def test_decisions_are_written_while_old_ones_go(
     DecisionWriter(engine, observer).write(
         [a_decision(number, created_at=NOW - 9 * DAY) for number in range(5_000)], [], NOW
     )
-    recorder = JournalRecorder(engine, tmp_path / "journal", observer, max_bytes=16 * 1024 * 1024)
+    recorder = JournalRecorder(
+        engine, tmp_path / "journal", observer, max_bytes=16 * 1024 * 1024, close_seconds=60.0
+    )
     work = upkeep(engine, observer)
     work.start()
     for number in range(5_000, 5_500):
