@@ -168,6 +168,53 @@ def test_a_store_outlives_the_process(source: Recording) -> None:
     assert second.recall(["a"])[0] is not None
 
 
+def test_an_endpoint_that_changed_its_dimension_is_believed(source: Recording) -> None:
+    """Stored vectors of another dimension are asked for anew, once, whoever finds them; no call breaks."""
+    store = Kept()
+    CachedEmbedder(source, model=MODEL, cache=VectorCache(), store=store).embed(["a", "b"], PATIENT)
+    changed = CachedEmbedder(source, model=MODEL, cache=VectorCache(), store=store)
+    source.answer = Vectors(np.ones((1, 8), dtype=np.float32))
+    assert rows(changed.embed(["c"], PATIENT)).shape == (1, 8)
+    # One process knows the dimension, another has only what is stored.
+    for embedder in (changed, CachedEmbedder(source, model=MODEL, cache=VectorCache(), store=store)):
+        source.asked.clear()
+        source.answer = Vectors(np.ones((1 if embedder is changed else 3, 8), dtype=np.float32))
+        known = ["a", "c"] if embedder is changed else ["a", "b", "c"]
+        assert rows(embedder.embed(known, PATIENT)).shape == (len(known), 8)
+        assert rows(embedder.embed(known, PATIENT)).shape == (len(known), 8)
+        assert len(source.asked) == 1
+    assert {len(vector) for vector in store.vectors.values()} == {8}
+
+
+def test_one_odd_answer_costs_no_stored_vector(source: Recording) -> None:
+    """An endpoint that answers in another dimension once loses a call its vectors, and nothing else."""
+    store = Kept()
+    embedder = CachedEmbedder(source, model=MODEL, cache=VectorCache(), store=store)
+    before = rows(embedder.embed(["a"], PATIENT))
+    source.answer = Vectors(np.ones((1, 8), dtype=np.float32))
+    assert isinstance(embedder.embed(["a", "b"], PATIENT), Unavailable)
+    source.answer = None
+    assert (rows(embedder.embed(["a", "b"], PATIENT))[0] == before[0]).all()
+    assert {len(vector) for vector in store.vectors.values()} == {len(before[0])}
+
+
+def test_the_time_of_a_slow_store_is_not_spent_twice(source: Recording) -> None:
+    """What the store takes of the deadline is not there for the endpoint any more."""
+    now = [0.0]
+
+    class Slow(Kept):
+        def read(self, keys: Sequence[bytes]) -> Mapping[bytes, NDArray[np.float32]]:
+            now[0] += 0.2
+            return super().read(keys)
+
+    embedder = CachedEmbedder(
+        source, model=MODEL, cache=VectorCache(), store=Slow(), monotonic=lambda: now[0]
+    )
+    answer = embedder.embed(["a"], 0.15)
+    assert isinstance(answer, Unavailable)
+    assert (answer.fault, source.asked) == (Fault.TIMEOUT, [])
+
+
 def test_models_do_not_share_vectors(source: Recording) -> None:
     """Two models behind one cache each have their own vectors."""
     cache = VectorCache()

@@ -50,6 +50,28 @@ def test_vectors_past_their_time_are_forgotten(engine: Engine) -> None:
     assert kept(engine) == 1
 
 
+def test_a_vector_of_another_dimension_takes_the_place(engine: Engine) -> None:
+    """What is kept stays as it is, unless the endpoint answers in another dimension now."""
+    key = b"a" * 32
+    vectors = DatabaseVectors(engine, read_seconds=60)
+    for given in (a_vector(1), a_vector(2), a_vector(3)[:4], a_vector(4)[:4]):
+        vectors.write({key: given})
+    vectors.close()
+    reader = DatabaseVectors(engine, read_seconds=60)
+    found = reader.read([key])
+    reader.close()
+    assert found[key].tobytes() == a_vector(3)[:4].tobytes()
+
+
+def test_a_closed_store_gives_nothing_and_keeps_nothing(engine: Engine) -> None:
+    """A call that outlives the service's patience at a stop goes on without stored vectors."""
+    vectors = DatabaseVectors(engine, read_seconds=60)
+    vectors.close()
+    vectors.write({b"a" * 32: a_vector(1)})
+    assert vectors.read([b"a" * 32]) == {}
+    assert kept(engine) == 0
+
+
 def test_a_database_without_the_table_gives_nothing(tmp_path: object) -> None:
     """Neither reading nor writing raises when the database cannot do it."""
     engine = open_engine(f"sqlite:///{tmp_path}/empty.sqlite3")

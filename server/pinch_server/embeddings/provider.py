@@ -40,7 +40,7 @@ class VectorStore(Protocol):
         ...
 
     def write(self, vectors: Mapping[bytes, NDArray[np.float32]]) -> None:
-        """Keeps vectors; what cannot be kept is lost silently."""
+        """Keeps vectors, over those of another dimension; what cannot be kept is lost silently."""
         ...
 
 
@@ -81,6 +81,7 @@ class CachedEmbedder:
         self._on_unavailable = on_unavailable
         self._on_asked = on_asked
         self._monotonic = monotonic
+        self._dimension: int | None = None
 
     @property
     def is_local(self) -> bool:
@@ -103,7 +104,11 @@ class CachedEmbedder:
         keys = self._keys(texts)
         wanted = dict(zip(keys, texts, strict=True))
         wanted.pop(None, None)
-        known = self._known([key for key in wanted if key is not None])
+        began = self._monotonic()
+        known = self._comparable(self._known([key for key in wanted if key is not None]))
+        if self._store is not None:
+            # A store that was slow has used up some of the time.
+            seconds -= self._monotonic() - began
         missing = {key: text for key, text in wanted.items() if key is not None and key not in known}
         if missing:
             answer = self._travel(list(missing.values()), seconds, when_gone)
@@ -139,12 +144,20 @@ class CachedEmbedder:
             known |= stored
         return known
 
+    def _comparable(self, known: dict[bytes, NDArray[np.float32]]) -> dict[bytes, NDArray[np.float32]]:
+        """Those of the source's dimension: one that was changed leaves vectors of the other in the store."""
+        dimensions = {len(vector) for vector in known.values()}
+        if len(dimensions) < 2 and self._dimension is None:
+            return known
+        return {key: vector for key, vector in known.items() if len(vector) == self._dimension}
+
     def _kept(
         self, known: Mapping[bytes, NDArray[np.float32]], fresh: dict[bytes, NDArray[np.float32]]
     ) -> dict[bytes, NDArray[np.float32]] | Unavailable:
         """Keeps new vectors, unless they cannot be compared with the known ones: then those are forgotten."""
         before = {len(vector) for vector in known.values()}
         now = {len(vector) for vector in fresh.values()}
+        self._dimension = min(now)
         if before and before != now:
             self._cache.drop(known)
             return Unavailable(

@@ -7,13 +7,14 @@ as having found nothing. What is not found is ranked by words.
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
 from threading import Lock
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -66,10 +67,14 @@ class DatabaseVectors:
             if self._reading is not None and not self._reading.done():
                 # The database hangs: one call has found out, the others need not.
                 return {}
-            self._reading = reading = self._readers.submit(self._read, list(keys))
+            try:
+                self._reading = reading = self._readers.submit(self._read, list(keys))
+            except RuntimeError:
+                # Closed under a call that was not finished in time.
+                return {}
         try:
             return reading.result(self._read_seconds)
-        except TimeoutError:
+        except (TimeoutError, CancelledError):
             return {}
 
     def write(self, vectors: Mapping[bytes, Vector]) -> None:
@@ -77,8 +82,9 @@ class DatabaseVectors:
         with self._lock:
             if self._waiting >= _MOST_WAITING:
                 return
-            self._waiting += 1
-        self._writers.submit(self._write, dict(vectors))
+            with suppress(RuntimeError):
+                self._writers.submit(self._write, dict(vectors))
+                self._waiting += 1
 
     def close(self) -> None:
         """Finishes what is being written, and ends the threads."""
@@ -108,10 +114,16 @@ class DatabaseVectors:
             for key in sorted(vectors)
         ]
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
-        insert = dialect.insert(embedding_vectors).on_conflict_do_nothing(index_elements=["key"])
+        insert = dialect.insert(embedding_vectors)
+        # What is there stays, unless the endpoint has changed its dimension since.
+        over_others = insert.on_conflict_do_update(
+            index_elements=["key"],
+            set_={name: insert.excluded[name] for name in ("vector", "created_at")},
+            where=func.length(embedding_vectors.c.vector) != func.length(insert.excluded.vector),
+        )
         try:
             with writing(self._engine) as connection:
-                connection.execute(insert, rows)
+                connection.execute(over_others, rows)
             if self._retention_us:
                 self._forget(now - self._retention_us)
         except SQLAlchemyError as error:
