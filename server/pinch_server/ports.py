@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from pinch_server.core.decision import Decision, Outcome
 from pinch_server.core.embedding import Unavailable, Vectors
-from pinch_server.core.insight import DecisionFilter, Position, SavedTokens, SavingsQuery, StoredDecision
+from pinch_server.core.insight import (
+    DecisionFilter,
+    Page,
+    Position,
+    SavedTokens,
+    SavingsQuery,
+    StoredDecision,
+)
 
 WhenGone = Callable[[Callable[[], None]], bool]
 """Registers what to do when a call ends; False when it has ended already."""
@@ -82,9 +89,7 @@ class Insight(Protocol):
         """The decision of that id; None when it is not stored (yet)."""
         ...
 
-    def page(
-        self, chosen: DecisionFilter, size: int, after: Position | None = None
-    ) -> tuple[StoredDecision, ...]:
+    def page(self, chosen: DecisionFilter, size: int, after: Position | None = None) -> Page:
         """At most `size` decisions, newest first, those after a position when one is given."""
         ...
 

@@ -15,7 +15,14 @@ from pinch_server.app.knobs import InForce, Knobs, turn_here
 from pinch_server.clock import SystemClock, Uuid7Ids
 from pinch_server.core.counting import Chars3, Counter
 from pinch_server.core.decision import Decision, Outcome
-from pinch_server.core.insight import DecisionFilter, Position, SavedTokens, SavingsQuery, StoredDecision
+from pinch_server.core.insight import (
+    DecisionFilter,
+    Page,
+    Position,
+    SavedTokens,
+    SavingsQuery,
+    StoredDecision,
+)
 from pinch_server.core.limits import ORIGINAL, Limits
 from pinch_server.core.savings import Objective
 from pinch_server.core.scoring import Scoring
@@ -69,9 +76,7 @@ class Unavailable:
     def decision(self, decision_id: str) -> StoredDecision | None:
         raise InsightUnavailableError(type(decision_id).__name__)
 
-    def page(
-        self, chosen: DecisionFilter, size: int, after: Position | None = None
-    ) -> tuple[StoredDecision, ...]:
+    def page(self, chosen: DecisionFilter, size: int, after: Position | None = None) -> Page:
         del size, after
         raise InsightUnavailableError(type(chosen).__name__)
 

@@ -14,7 +14,7 @@ from pinch.v1 import insight_pb2 as pb
 from pinch.v1 import prune_pb2
 from pinch_server.core.savings import Objective
 from pinch_server.core.session import session_hash
-from pinch_server.store import migrate
+from pinch_server.store import listing, migrate
 from pinch_server.store.engine import open_engine
 from pinch_server.store.insight import DatabaseInsight
 from pinch_server.store.writer import DecisionWriter
@@ -270,7 +270,11 @@ def test_bad_pages_are_refused(asked: Service, writer: DecisionWriter) -> None:
     writer.write([a_decision(number) for number in range(3)], [], NOW)
     token = asked.insight.ListDecisions(pb.ListDecisionsRequest(page_size=1)).next_page_token
     too_large = base64.urlsafe_b64encode(f"1 {2**63} {an_id(1)} 00000000".encode()).decode()
-    for bad in ("x", "e30=", token[:-8], "é", "*" * 20, too_large):
+    # A checksum that fits, and a text that a database does not take.
+    checksum = base64.urlsafe_b64decode(token).split()[-1]
+    with_nul = base64.urlsafe_b64encode(b"1 5 nul\x00 " + checksum).decode()
+    not_text = base64.urlsafe_b64encode(b"1 5 \xff\xfe " + checksum).decode()
+    for bad in ("x", "e30=", token[:-8], "é", "*" * 20, too_large, with_nul, not_text):
         assert refused(asked.insight.ListDecisions, pb.ListDecisionsRequest(page_token=bad)).keys() == {
             "page_token"
         }
@@ -282,6 +286,41 @@ def test_bad_pages_are_refused(asked: Service, writer: DecisionWriter) -> None:
     found = refused(asked.insight.ListDecisions, other)
     assert found.keys() == {"page_token", "page_size", "filter.route", "filter.outcome"}
     assert "another filter" in found["page_token"]
+
+
+def test_pages_reach_what_was_made_before_1970(asked: Service, writer: DecisionWriter) -> None:
+    """A clock that was far wrong costs no page: its decisions are the last of the list."""
+    writer.write([a_decision(number, created_at=-number) for number in range(1, 4)], [], NOW)
+    request = pb.ListDecisionsRequest(page_size=2)
+    first = asked.insight.ListDecisions(request)
+    request.page_token = first.next_page_token
+    assert ids(first) + ids(asked.insight.ListDecisions(request)) == [an_id(number) for number in (1, 2, 3)]
+
+
+def test_a_rare_filter_is_answered_in_steps(
+    asked: Service, writer: DecisionWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What no index leads to is looked for in so many decisions a call; the token leads to the end."""
+    monkeypatch.setitem(listing.page.__kwdefaults__, "most", 10)
+    writer.write([a_decision(number) for number in range(35)], [an_outcome(3, outcome="FAILED")], NOW)
+    request = pb.ListDecisionsRequest(filter=pb.DecisionFilter(outcome=prune_pb2.OUTCOME_FAILED))
+    pages = []
+    while not pages or request.page_token:
+        page = asked.insight.ListDecisions(request)
+        pages.append(ids(page))
+        request.page_token = page.next_page_token
+    assert pages == [[], [], [], [an_id(3)]]
+
+
+def test_an_index_leads_to_a_request_and_a_session(
+    asked: Service, writer: DecisionWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long ago they were made, decisions of one request or session are on the first page."""
+    monkeypatch.setitem(listing.page.__kwdefaults__, "most", 10)
+    made = [a_decision(number, session_hash=session_hash(str(number), b"key")) for number in range(35)]
+    writer.write(made, [], NOW)
+    assert listed(asked, request_id="request-3", model="some-model") == [an_id(3)]
+    assert listed(asked, session_id="3", model="some-model") == [an_id(3)]
 
 
 def test_a_page_has_its_bounds(asked: Service, writer: DecisionWriter) -> None:

@@ -603,9 +603,10 @@ func (x *DecisionFilter) GetDryRun() bool {
 // ListDecisionsResponse is one page of decisions.
 type ListDecisionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The decisions, newest first.
+	// The decisions, newest first. With a filter that few decisions meet there may be fewer than `page_size`,
+	// even none, on any page: one call looks through 100,000 decisions at most.
 	Decisions []*Decision `protobuf:"bytes,1,rep,name=decisions,proto3" json:"decisions,omitempty"`
-	// Token of the next page. Empty on the last one.
+	// Token of the next page. Empty on the last one, and only there.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -65,7 +65,7 @@ def decisions_command(
 def _read(settings: Settings, last: int) -> list[dict[str, Any]]:
     objective = objective_of(settings)
     with database(settings) as insight:
-        found = insight.page(DecisionFilter(), last)
+        found = insight.page(DecisionFilter(), last).decisions
     return [shown_fields(write_decision(one, objective)) for one in found]
 
 

@@ -53,6 +53,20 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """A part of the list of decisions.
+
+    Attributes:
+        decisions: The newest first.
+        last: Where the next page goes on; None when there is no more. A page that was looked for in as many
+            decisions as one question may cost has fewer than were asked for, perhaps none, and a next one.
+    """
+
+    decisions: tuple[StoredDecision, ...]
+    last: Position | None
+
+
+@dataclass(frozen=True, slots=True)
 class SavingsQuery:
     """Which calls' savings are added up.
 

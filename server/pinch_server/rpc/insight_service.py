@@ -84,10 +84,10 @@ class InsightService(pb_grpc.InsightServiceServicer):
         after = position_of(request, problems)
         if problems:
             raise InvalidCallError(tuple(problems))
-        found = self._insight.page(chosen, size + 1, after)
+        found = self._insight.page(chosen, size, after)
         reply = pb.ListDecisionsResponse(
-            decisions=[write_decision(one, self._objective) for one in found[:size]]
+            decisions=[write_decision(one, self._objective) for one in found.decisions]
         )
-        if len(found) > size:
-            reply.next_page_token = token_of(request, found[size - 1].decision)
+        if found.last is not None:
+            reply.next_page_token = token_of(request, found.last)
         return reply

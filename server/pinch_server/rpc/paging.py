@@ -11,7 +11,6 @@ from typing import Final
 from zlib import crc32
 
 from pinch.v1 import insight_pb2 as pb
-from pinch_server.core.decision import Decision
 from pinch_server.core.insight import Position
 from pinch_server.core.limits import Violation
 
@@ -19,7 +18,7 @@ STANDARD_SIZE: Final = 50
 """Decisions on a page of a request that names no size."""
 LARGEST_SIZE: Final = 1000
 """The most decisions on a page."""
-_TOKEN: Final = re.compile(rb"1 (\d{1,19}) (\S{1,64}) ([0-9a-f]{8})")
+_TOKEN: Final = re.compile(rb"1 (-?\d{1,19}) ([0-9A-Za-z-]{1,64}) ([0-9a-f]{8})")
 
 
 def page_size(asked: int, problems: list[Violation]) -> int:
@@ -29,7 +28,7 @@ def page_size(asked: int, problems: list[Violation]) -> int:
     return min(asked or STANDARD_SIZE, LARGEST_SIZE)
 
 
-def token_of(request: pb.ListDecisionsRequest, last: Decision) -> str:
+def token_of(request: pb.ListDecisionsRequest, last: Position) -> str:
     """The token of the page after the one that ends with `last`."""
     text = f"1 {last.created_at} {last.decision_id} {_checksum(request)}"
     return base64.urlsafe_b64encode(text.encode()).decode()
@@ -44,12 +43,12 @@ def position_of(request: pb.ListDecisionsRequest, problems: list[Violation]) -> 
     except (UnicodeEncodeError, binascii.Error):
         text = b""
     found = _TOKEN.fullmatch(text)
-    if found is None or int(found[1]) >= 2**63:
+    if found is None or not -(2**63) <= int(found[1]) < 2**63:
         problems.append(Violation("page_token", "is not a token of this service; give next_page_token"))
     elif found[3].decode() != _checksum(request):
         problems.append(Violation("page_token", "is of another filter; begin anew without a token"))
     else:
-        return Position(int(found[1]), found[2].decode("utf-8", "replace"))
+        return Position(int(found[1]), found[2].decode())
     return None
 
 

@@ -6,7 +6,14 @@ from contextlib import contextmanager
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from pinch_server.core.insight import DecisionFilter, Position, SavedTokens, SavingsQuery, StoredDecision
+from pinch_server.core.insight import (
+    DecisionFilter,
+    Page,
+    Position,
+    SavedTokens,
+    SavingsQuery,
+    StoredDecision,
+)
 from pinch_server.ports import InsightUnavailableError
 from pinch_server.store import decisions, listing, savings
 
@@ -29,9 +36,7 @@ class DatabaseInsight:
         with _told():
             return decisions.get(self._engine, decision_id)
 
-    def page(
-        self, chosen: DecisionFilter, size: int, after: Position | None = None
-    ) -> tuple[StoredDecision, ...]:
+    def page(self, chosen: DecisionFilter, size: int, after: Position | None = None) -> Page:
         """Return at most `size` decisions, newest first, those after a position when one is given."""
         with _told():
             return listing.page(self._engine, chosen, size, after)

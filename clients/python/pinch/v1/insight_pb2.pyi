@@ -340,10 +340,12 @@ class ListDecisionsResponse(_message.Message):
     DECISIONS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Token of the next page. Empty on the last one."""
+    """Token of the next page. Empty on the last one, and only there."""
     @_builtins.property
     def decisions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Decision]:
-        """The decisions, newest first."""
+        """The decisions, newest first. With a filter that few decisions meet there may be fewer than `page_size`,
+        even none, on any page: one call looks through 100,000 decisions at most.
+        """
 
     def __init__(
         self,
