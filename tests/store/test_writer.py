@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, event, func, select
 
-from pinch_server.store import decisions
+from pinch_server.store import decisions, migrate
 from pinch_server.store.decisions import StoredDecision
+from pinch_server.store.engine import open_engine
 from pinch_server.store.tables import prune_decisions, waiting_outcomes
 from pinch_server.store.writer import DecisionWriter
 from tests.store.samples import NOW, CountingObserver, a_decision, an_id, an_outcome
@@ -66,6 +67,49 @@ def test_the_latest_report_wins(engine: Engine, writer: DecisionWriter, observer
     writer.write([], [second], NOW)
     assert decisions.get(engine, an_id(1)) == StoredDecision(a_decision(), third)
     assert observer.counts["replaced"] == 1
+
+
+def test_of_two_reports_of_one_microsecond_the_last_wins(
+    engine: Engine, writer: DecisionWriter, observer: CountingObserver
+) -> None:
+    """A correction counts though a clock gave it the time of what it corrects, in one batch or in two."""
+    first = an_outcome(1, outcome="REJECTED")
+    last = replace(first, outcome="DISPATCHED")
+    writer.write([], [first], NOW)
+    writer.write([], [last], NOW)
+    writer.write([a_decision(1)], [], NOW)
+    writer.settle_waiting(NOW, _GRACE)
+    assert decisions.get(engine, an_id(1)) == StoredDecision(a_decision(1), last)
+    writer.write([], [first], NOW)
+    writer.write([], [first], NOW)
+    assert decisions.get(engine, an_id(1)) == StoredDecision(a_decision(1), first)
+    writer.write([], [first, last], NOW)
+    assert decisions.get(engine, an_id(1)) == StoredDecision(a_decision(1), last)
+    assert observer.counts["replaced"] >= 3
+
+
+def test_a_decision_that_comes_at_the_last_moment_has_its_report(
+    postgres_url: str, observer: CountingObserver
+) -> None:
+    """A report is not given up when its decision comes while others are being given theirs."""
+    migrate.up(postgres_url)
+    engine, other = open_engine(postgres_url), open_engine(postgres_url)
+    late = DecisionWriter(other, CountingObserver())
+    writer = DecisionWriter(engine, observer)
+    writer.write([], [an_outcome(1), an_outcome(2)], NOW)
+
+    def comes(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("DELETE FROM waiting_outcomes"):
+            late.write([a_decision(1)], [], NOW)
+
+    event.listen(engine, "before_cursor_execute", comes)
+    writer.settle_waiting(NOW + _GRACE + 1, _GRACE)
+    event.remove(engine, "before_cursor_execute", comes)
+    assert observer.counts["unmatched"] == 1
+    writer.settle_waiting(NOW + _GRACE + 1, _GRACE)
+    assert decisions.get(engine, an_id(1)) == StoredDecision(a_decision(1), an_outcome(1))
+    engine.dispose()
+    other.dispose()
 
 
 def test_reports_of_one_batch_replace_each_other(

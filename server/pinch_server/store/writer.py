@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, bindparam, delete, select, update
+from sqlalchemy import Connection, Engine, Table, and_, bindparam, delete, exists, not_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
 from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
@@ -89,8 +89,12 @@ class DecisionWriter:
             .join(prune_decisions, prune_decisions.c.decision_id == waiting_outcomes.c.decision_id)
             .order_by(waiting_outcomes.c.decision_id)
             .limit(_AT_ONCE)
+            # A report that takes the place of one of these meanwhile has to wait.
+            .with_for_update(of=waiting_outcomes)
         )
-        expired = waiting_outcomes.c.waiting_since < now - grace_us
+        has_come = exists().where(prune_decisions.c.decision_id == waiting_outcomes.c.decision_id)
+        # Those whose decision has come since, or that did not fit in, are for the next time.
+        expired = and_(waiting_outcomes.c.waiting_since < now - grace_us, not_(has_come))
         with self._engine.connect() as connection:
             # Most of the time nothing waits, and then nothing is locked for it.
             if connection.execute(select(waiting_outcomes.c.decision_id).limit(1)).first() is None:
@@ -106,9 +110,7 @@ class DecisionWriter:
                 replaced = settled.replaced + settled.outdated
                 _forget_waiting(connection, rows)
                 rollup.forget(connection, settled.changed_at)
-            # A full page means that there may be more that match: those must not be given up.
-            expire = delete(waiting_outcomes).where(expired)
-            given_up = 0 if len(rows) == _AT_ONCE else connection.execute(expire).rowcount
+            given_up = connection.execute(delete(waiting_outcomes).where(expired)).rowcount
         if replaced:
             self._observer.outcomes_replaced(replaced)
         if given_up:
@@ -196,7 +198,7 @@ def _set_outcomes(connection: Connection, rows: list[dict[str, Any]]) -> _Settle
         there = found.get(row["decision_id"])
         if there is None:
             unmatched.append(row)
-        elif there["reported_at"] is None or there["reported_at"] < row["reported_at"]:
+        elif _takes_over(there, row):
             changes.append({"decided": row["decision_id"]} | {name: row[name] for name in _OUTCOME_COLUMNS})
             changed_at.append(there["created_at"])
             replaced += there["reported_at"] is not None and _differ(there, row)
@@ -206,6 +208,13 @@ def _set_outcomes(connection: Connection, rows: list[dict[str, Any]]) -> _Settle
         statement = update(prune_decisions).where(prune_decisions.c.decision_id == bindparam("decided"))
         connection.execute(statement.values({name: bindparam(name) for name in _OUTCOME_COLUMNS}), changes)
     return _Settled(replaced, outdated, unmatched, changed_at)
+
+
+def _takes_over(there: dict[str, Any], row: dict[str, Any]) -> bool:
+    """Whether a report takes the place of what is there; of two in the same microsecond the one seen last."""
+    if there["reported_at"] is None or there["reported_at"] < row["reported_at"]:
+        return True
+    return there["reported_at"] == row["reported_at"] and _differ(there, row)
 
 
 def _differ(there: dict[str, Any], row: dict[str, Any]) -> bool:
@@ -222,12 +231,12 @@ def _keep_waiting(connection: Connection, rows: list[dict[str, Any]], now: int) 
         query = query.order_by(waiting_outcomes.c.decision_id).with_for_update()
         for there in connection.execute(query).mappings():
             row = by_id[there["decision_id"]]
-            replaced += there["reported_at"] < row["reported_at"] and _differ(dict(there), row)
+            replaced += there["reported_at"] <= row["reported_at"] and _differ(dict(there), row)
     insert = _insert(connection, waiting_outcomes)
     later = insert.on_conflict_do_update(
         index_elements=["decision_id"],
         set_={name: insert.excluded[name] for name in _OUTCOME_COLUMNS},
-        where=waiting_outcomes.c.reported_at < insert.excluded.reported_at,
+        where=waiting_outcomes.c.reported_at <= insert.excluded.reported_at,
     )
     connection.execute(later, [row | {"waiting_since": now} for row in rows])
     return replaced
