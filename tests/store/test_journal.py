@@ -1,5 +1,6 @@
 """The journal: acknowledged means kept, bounded means bounded, and the dead are inherited from."""
 
+import os
 import resource
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -90,6 +91,31 @@ def test_threads_do_not_tear_each_others_lines(tmp_path: Path, fsync: bool) -> N
     assert sorted(_drain(journal)) == [an_id(number) for number in range(400)]
     assert len(_files(tmp_path)) == 1
     journal.close()
+
+
+@pytest.mark.parametrize("left", [0, 100, 400])
+@pytest.mark.parametrize("more", [0, 3])
+def test_a_journal_that_was_cut_while_in_use_costs_what_was_cut_alone(
+    tmp_path: Path, left: int, more: int
+) -> None:
+    """Nothing is written behind a cut, what comes later is all there, and nobody waits for what is gone."""
+    journal = Journal(tmp_path, max_bytes=1024 * 1024)
+    for number in range(3):
+        assert journal.append(a_decision(number))
+    (path,) = tmp_path.glob("*.journal")
+    os.truncate(path, left)
+    for number in range(10, 10 + more):
+        assert journal.append(a_decision(number))
+    found = []
+    while (batch := journal.next_batch(100)) is not None:
+        found += batch.decisions
+        journal.confirm(batch)
+    assert [one for one in found if one.decision_id >= an_id(10)] == [
+        a_decision(number) for number in range(10, 10 + more)
+    ]
+    assert journal.pending == 0
+    journal.close()
+    assert [one.suffix for one in tmp_path.iterdir()] == [".damaged"]
 
 
 def test_a_full_journal_refuses_and_recovers(tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ class Journal:
                 segment = self._writable(len(line))
                 segment.append(line)
                 end = segment.size
+                segment.pending += 1
                 self._pending += 1
             if self._fsync:
                 segment.sync(end)
@@ -132,6 +133,8 @@ class Journal:
                 if segment.starved and segment.drained == segment.size:
                     # A file that may be appended to is not deleted: the disk that it filled would stay full.
                     segment.sealed = True
+                elif segment.drained < segment.size and not segment.is_sound():
+                    segment.sealed = True
                 last = segment.sealed or len(self._segments) > 1
             parsed = segment.read(limit)
             if parsed.lines:
@@ -156,6 +159,7 @@ class Journal:
         """Remember that the database has the batch."""
         batch.segment.confirm(batch.end)
         with self._lock:
+            batch.segment.pending -= batch.lines
             self._pending -= batch.lines
 
     def refuse(self) -> None:
@@ -183,8 +187,8 @@ class Journal:
         """Return the file to append to, a new one when the last is full, sealed or not there."""
         if self._segments:
             last = self._segments[-1]
-            if not last.has_name():
-                # Whoever deleted it cannot have meant what is still to be written.
+            if not last.is_sound():
+                # Whoever deleted or cut it cannot have meant what is still to be written.
                 last.sealed = True
             if not last.sealed and last.size + length <= max(self._segment_bytes, length):
                 return last
@@ -223,6 +227,7 @@ class Journal:
         if segment is None:
             return 0
         lines = segment.count_lines()
+        segment.pending = lines
         with self._lock:
             self._segments.insert(0, segment)
             self._pending += lines
@@ -232,6 +237,10 @@ class Journal:
     def _discard(self, segment: Segment) -> None:
         with self._lock:
             self._segments.remove(segment)
+            self._pending -= segment.pending
+        if segment.pending:
+            segment.damaged = True
+            _log.error("%d lines that were in %s are gone: it was cut from outside", segment.pending, segment.path)
         try:
             segment.remove()
         except OSError as error:

@@ -27,7 +27,8 @@ class Segment:
     """A locked journal file.
 
     The lock (flock) belongs to the open file and ends with the process, however that ends: a file whose lock
-    can be had has no living owner. `append` and `size` are guarded by the journal; reading and checkpoints
+    can be had has no living owner. `append`, `size` and `pending` (lines that the database
+    does not have yet) are guarded by the journal; reading and checkpoints
     belong to the one drain thread.
     """
 
@@ -40,6 +41,7 @@ class Segment:
         self.headless = False
         self.sealed = False
         self.starved = False
+        self.pending = 0
         self._descriptor = descriptor
         self._checkpoint = path.with_suffix(CHECKPOINT)
         self._synced = 0
@@ -149,9 +151,14 @@ class Segment:
         self.size += len(line)
         self.starved = False
 
-    def has_name(self) -> bool:
-        """Return whether the file can still be found; one that was deleted would end with this process."""
-        return os.fstat(self._descriptor).st_nlink > 0
+    def is_sound(self) -> bool:
+        """Return whether the file can still be found and is as long as it was written.
+
+        One that was deleted would end with this process; in one that somebody else cut or added to, lines would
+        not be where they are looked for.
+        """
+        status = os.fstat(self._descriptor)
+        return status.st_nlink > 0 and status.st_size == self.size
 
     def sync(self, end: int) -> None:
         """Return when the first `end` bytes survive a power loss; one fdatasync serves all who wait.
