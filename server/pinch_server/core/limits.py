@@ -81,7 +81,8 @@ class Limits:
             tool definitions, 0 where there is no body.
         keep_last_rounds: Newest rounds that stay protected when the window has to contract
             (0: the window never contracts).
-        target_tokens: Where trimming stops once it has begun under replay (tokens; None: two fifths of the budget).
+        target_tokens: Where trimming stops once it has begun under replay (tokens; None: two fifths of the
+            budget).
         min_tokens_saved: Less than this to gain in all, and nothing is trimmed (tokens).
         min_gain: Under replay, less than this share of the size to gain, and no event is held.
         protected_tools: Globs of tool names whose results are never trimmed: at most 256, of 200 characters

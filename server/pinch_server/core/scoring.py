@@ -28,9 +28,9 @@ class Scoring(StrEnum):
     def under(self, stability: Stability) -> "Scoring":
         """What ranks under this stability.
 
-        A replay trims to two fifths of the budget at each event, so that nearly all it may trim is trimmed in any
-        order: bench/recall finds no difference. Age needs no vectors that an outage could take away, and each
-        event then changes the history later than the one before.
+        A replay trims to two fifths of the budget at each event, so that nearly all it may trim is trimmed in
+        any order: bench/recall finds no difference. Age needs no vectors that an outage could take away, and
+        each event then changes the history later than the one before.
         """
         if self is not Scoring.AUTO:
             return self
