@@ -16,6 +16,7 @@ from bench.scrape import scrape, series
 from pinch import Limits, PinchClient
 from tests.cli.commands import command, environment
 from tests.rpc.conversations import body
+from tests.workers.processes import until
 
 SMALL = Limits(budget_tokens=2_000, keep_last_turns=1)
 
@@ -58,7 +59,7 @@ def test_a_full_disk_under_standard_error_costs_lines_alone(tmp_path: Path) -> N
     """With no room for a line, the service starts, answers, counts what was lost, and stops with status 0."""
     with Path("/dev/full").open("wb") as full, serving(tmp_path, full) as server:
         server.prune(5)
-        assert series(scrape(server.http))["pinch_log_lines_dropped_total"] > 5
+        until(lambda: series(scrape(server.http))["pinch_log_lines_dropped_total"] > 5)
         assert server.stop() == 0
 
 

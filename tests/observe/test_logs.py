@@ -82,7 +82,9 @@ def test_every_line_of_a_worker_tells_which_it_is(stream: io.BytesIO) -> None:
     for worker in (1, None):
         logs.configure("info", "json", stream, worker=worker)
         logs.log_call(method="/m", code="OK", seconds=0.1)
-        logs.log_change(request_id="r", peer="p", changes={"enabled": (True, False)}, persist=False)
+        logs.log_change(
+            request_id="r", peer="p", token=None, roles=(), changes={"enabled": (True, False)}, persist=False
+        )
         logging.getLogger("other").warning("word")
         logs.flush(5)
     assert [line.get("worker") for line in lines(stream)] == [1, 1, 1, None, None, None]

@@ -1,5 +1,6 @@
 """What the commands say to people: always on standard error, so that standard output holds results alone."""
 
+import os
 import sys
 from collections.abc import Iterable
 from typing import Final, NoReturn
@@ -23,9 +24,10 @@ def console() -> Console:
 def show(shown: RenderableType) -> None:
     """Writes a table to standard error, as wide as the terminal at most, no line ending in blanks.
 
-    A file or a pipe has no width of its own and gets lines that fold no name.
+    A file or a pipe has no width of its own and gets lines that fold no name, unless COLUMNS gives one.
     """
-    screen = Console(file=sys.stderr, highlight=False, width=None if sys.stderr.isatty() else _UNBOUND)
+    has_width = sys.stderr.isatty() or "COLUMNS" in os.environ
+    screen = Console(file=sys.stderr, highlight=False, width=None if has_width else _UNBOUND)
     with screen.capture() as captured:
         screen.print(shown)
     for line in captured.get().splitlines():

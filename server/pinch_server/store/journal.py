@@ -240,7 +240,9 @@ class Journal:
             self._pending -= segment.pending
         if segment.pending:
             segment.damaged = True
-            _log.error("%d lines that were in %s are gone: it was cut from outside", segment.pending, segment.path)
+            _log.error(
+                "%d lines that were in %s are gone: it was cut from outside", segment.pending, segment.path
+            )
         try:
             segment.remove()
         except OSError as error:
