@@ -3,12 +3,12 @@
 import threading
 from pathlib import Path
 
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine, func, insert, select, text
 
 from pinch_server.store.engine import open_engine, writing
 from pinch_server.store.periods import DAY, HOUR, Layout, Run, lay_out
 from pinch_server.store.recorder import JournalRecorder
-from pinch_server.store.tables import prune_decisions, savings_periods
+from pinch_server.store.tables import embedding_vectors, prune_decisions, savings_periods
 from pinch_server.store.upkeep import Upkeep
 from pinch_server.store.writer import DecisionWriter
 from tests.store.samples import NOW, CountingObserver, a_decision
@@ -45,6 +45,21 @@ def test_a_round_forgets_what_is_old_and_adds_up_the_rest(engine: Engine, observ
     with engine.connect() as connection:
         added = connection.execute(select(func.count()).select_from(savings_periods)).scalar_one()
     assert added >= 71
+
+
+def test_vectors_past_their_time_are_forgotten(engine: Engine, observer: CountingObserver) -> None:
+    """Vectors go as decisions do, whether or not an endpoint is still asked for new ones."""
+    rows = [
+        {"key": number.to_bytes(4), "vector": b"\0\0", "created_at": NOW - age}
+        for number, age in enumerate([3 * DAY + 1] * 1_100 + [3 * DAY, 0])
+    ]
+    with writing(engine) as connection:
+        connection.execute(insert(embedding_vectors), rows)
+    upkeep(engine, observer, days=0).round()
+    upkeep(engine, observer).round()
+    with engine.connect() as connection:
+        left = connection.execute(select(embedding_vectors.c.created_at)).scalars().all()
+    assert sorted(left) == [NOW - 3 * DAY, NOW]
 
 
 def test_nothing_is_forgotten_when_it_is_kept_for_ever(engine: Engine, observer: CountingObserver) -> None:

@@ -9,8 +9,6 @@ from pinch_server.store.engine import open_engine
 from pinch_server.store.tables import embedding_vectors
 from pinch_server.store.vectors import DatabaseVectors
 
-DAY = 86_400_000_000
-
 
 def a_vector(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=8).astype(np.float16).astype(np.float32)
@@ -34,20 +32,6 @@ def test_a_vector_comes_back_as_it_was(engine: Engine) -> None:
     assert found.keys() == {b"\0" * 32, b"\2" * 32}
     for key, vector in found.items():
         assert vector.tobytes() == given[key].tobytes()
-
-
-def test_vectors_past_their_time_are_forgotten(engine: Engine) -> None:
-    """What is older than the retention goes when new ones come."""
-    old = DatabaseVectors(engine, retention_days=2, now=lambda: 0)
-    old.write({b"a" * 32: a_vector(1)})
-    old.close()
-    new = DatabaseVectors(engine, retention_days=2, now=lambda: 3 * DAY)
-    new.write({b"b" * 32: a_vector(2)})
-    new.close()
-    reader = DatabaseVectors(engine, read_seconds=60)
-    assert reader.read([b"a" * 32, b"b" * 32]).keys() == {b"b" * 32}
-    reader.close()
-    assert kept(engine) == 1
 
 
 def test_a_vector_of_another_dimension_takes_the_place(engine: Engine) -> None:

@@ -162,7 +162,6 @@ class Serving:
             fsync=settings.journal.fsync,
             batch_rows=settings.journal.batch,
             grace_seconds=settings.outcome_grace_seconds,
-            retention_days=settings.retention_days,
         )
         stops.callback(store.close)
         return store

@@ -1,12 +1,12 @@
-"""Forgetting decisions that are past their time, a few at a time so that nobody waits for it."""
+"""Forgetting decisions and vectors that are past their time, a few at a time so that nobody waits for it."""
 
 from sqlalchemy import Engine, delete, select
 
 from pinch_server.store.engine import writing
-from pinch_server.store.tables import prune_decisions, savings_periods
+from pinch_server.store.tables import embedding_vectors, prune_decisions, savings_periods
 
 BATCH = 500
-"""Decisions deleted at most in one transaction."""
+"""Decisions, or vectors, deleted at most in one transaction."""
 
 
 def delete_batch(engine: Engine, before: int, size: int = BATCH) -> int:
@@ -37,3 +37,27 @@ def delete_batch(engine: Engine, before: int, size: int = BATCH) -> int:
         due = connection.execute(oldest).scalars().all()
         these = delete(prune_decisions).where(prune_decisions.c.decision_id.in_(due))
         return connection.execute(these).rowcount
+
+
+def delete_vectors(engine: Engine, before: int, size: int = BATCH) -> int:
+    """Deletes vectors of an embedding endpoint, at most `size`.
+
+    Args:
+        engine: The database.
+        before: Those stored before this go (microseconds since the Unix epoch).
+        size: How many at most.
+
+    Returns:
+        How many were deleted; 0 when no more are left.
+
+    Raises:
+        sqlalchemy.exc.SQLAlchemyError: The database refused; nothing changed.
+    """
+    table = embedding_vectors
+    with engine.connect() as connection:
+        old = select(table.c.key).where(table.c.created_at < before).limit(size)
+        due = connection.execute(old).scalars().all()
+    if not due:
+        return 0
+    with writing(engine) as connection:
+        return connection.execute(delete(table).where(table.c.key.in_(due))).rowcount

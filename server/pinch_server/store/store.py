@@ -23,7 +23,6 @@ class Store:
         fsync: bool,
         batch_rows: int,
         grace_seconds: int,
-        retention_days: int,
     ) -> None:
         """Open the store.
 
@@ -35,7 +34,6 @@ class Store:
             fsync: Acknowledge only what survives a power loss.
             batch_rows: Records moved to the database at most in one transaction.
             grace_seconds: When an unreported decision counts, and how long an outcome waits for its decision.
-            retention_days: How long vectors are kept; 0: for ever.
 
         Raises:
             UnsupportedDatabase: The URL names no database that Pinch can use.
@@ -50,7 +48,7 @@ class Store:
             fsync=fsync,
             pace=Pace(batch_rows=batch_rows, grace_seconds=float(grace_seconds)),
         )
-        self.vectors = DatabaseVectors(self._engine, retention_days=retention_days)
+        self.vectors = DatabaseVectors(self._engine)
 
     def close(self) -> None:
         """Empty the journal into the database as far as time and database allow, and let the database go."""

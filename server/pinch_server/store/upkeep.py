@@ -36,7 +36,7 @@ class Upkeep:
             engine: The database.
             observer: Told of failures.
             grace_seconds: How long an unreported decision does not count (seconds).
-            retention_days: How long decisions are kept (days); 0: for ever.
+            retention_days: How long decisions and vectors are kept (days); 0: for ever.
             every_seconds: Time between two rounds (seconds).
             pause_seconds: Time between two transactions, in which others write (seconds).
             now: Seconds since the epoch.
@@ -68,10 +68,11 @@ class Upkeep:
         """
         now = int(self._now() * 1e6)
         oldest = now - self._retention_days * DAY if self._retention_days else None
-        while oldest is not None and not self._stop.is_set():
-            if retention.delete_batch(self._engine, oldest) == 0:
-                break
-            self._stop.wait(self._pause_seconds)
+        for delete in (retention.delete_batch, retention.delete_vectors):
+            while oldest is not None and not self._stop.is_set():
+                if delete(self._engine, oldest) == 0:
+                    break
+                self._stop.wait(self._pause_seconds)
         for length, start in self._roll_up.missing(now, oldest):
             if self._stop.is_set():
                 return

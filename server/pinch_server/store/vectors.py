@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -26,7 +26,6 @@ READ_SECONDS: Final = 0.2
 
 _BATCH: Final = 500
 _MOST_WAITING: Final = 64
-_DAY_US: Final = 86_400_000_000
 _LOG: Final = logging.getLogger(__name__)
 
 Vector = NDArray[np.float32]
@@ -37,7 +36,6 @@ class DatabaseVectors:
 
     Args:
         engine: The database; its schema should be current.
-        retention_days: How long vectors are kept; 0: for ever.
         now: The time (microseconds since the Unix epoch).
         read_seconds: How long a call waits for what is stored (seconds).
     """
@@ -46,12 +44,10 @@ class DatabaseVectors:
         self,
         engine: Engine,
         *,
-        retention_days: int = 0,
         now: Callable[[], int] = lambda: time.time_ns() // 1_000,
         read_seconds: float = READ_SECONDS,
     ) -> None:
         self._engine = engine
-        self._retention_us = retention_days * _DAY_US
         self._now = now
         self._read_seconds = read_seconds
         self._lock = Lock()
@@ -124,20 +120,8 @@ class DatabaseVectors:
         try:
             with writing(self._engine) as connection:
                 connection.execute(over_others, rows)
-            if self._retention_us:
-                self._forget(now - self._retention_us)
         except SQLAlchemyError as error:
             _LOG.warning("vectors cannot be stored: %s", type(error).__name__)
         finally:
             with self._lock:
                 self._waiting -= 1
-
-    def _forget(self, before: int) -> None:
-        """Deletes some of the vectors that are past their time."""
-        table = embedding_vectors
-        oldest = select(table.c.key).where(table.c.created_at < before).limit(_BATCH)
-        with self._engine.connect() as connection:
-            due = connection.execute(oldest).scalars().all()
-        if due:
-            with writing(self._engine) as connection:
-                connection.execute(delete(table).where(table.c.key.in_(due)))
