@@ -154,8 +154,8 @@ class Segment:
     def is_sound(self) -> bool:
         """Return whether the file can still be found and is as long as it was written.
 
-        One that was deleted would end with this process; in one that somebody else cut or added to, lines would
-        not be where they are looked for.
+        One that was deleted would end with this process; in one that somebody else cut or added to, lines
+        would not be where they are looked for.
         """
         status = os.fstat(self._descriptor)
         return status.st_nlink > 0 and status.st_size == self.size
