@@ -330,7 +330,9 @@ func (x *RuntimeSettings) GetPinchRelevanceEnabled() bool {
 type UpdateSettingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The knobs to turn; absent ones stay as they are. None at all is INVALID_ARGUMENT.
-	Runtime       *RuntimeSettings `protobuf:"bytes,1,opt,name=runtime,proto3" json:"runtime,omitempty"`
+	Runtime *RuntimeSettings `protobuf:"bytes,1,opt,name=runtime,proto3" json:"runtime,omitempty"`
+	// Whether the change outlives the server: kept in its state directory, it stands over every other source.
+	Persist       bool `protobuf:"varint,2,opt,name=persist,proto3" json:"persist,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -370,6 +372,13 @@ func (x *UpdateSettingsRequest) GetRuntime() *RuntimeSettings {
 		return x.Runtime
 	}
 	return nil
+}
+
+func (x *UpdateSettingsRequest) GetPersist() bool {
+	if x != nil {
+		return x.Persist
+	}
+	return false
 }
 
 // UpdateSettingsResponse is the state after the change.
@@ -449,9 +458,10 @@ const file_pinch_v1_admin_proto_rawDesc = "" +
 	"\x17pinch_relevance_enabled\x18\x03 \x01(\bH\x02R\x15pinchRelevanceEnabled\x88\x01\x01B\x10\n" +
 	"\x0e_pinch_enabledB\x15\n" +
 	"\x13_pinch_prefix_probeB\x1a\n" +
-	"\x18_pinch_relevance_enabled\"L\n" +
+	"\x18_pinch_relevance_enabled\"f\n" +
 	"\x15UpdateSettingsRequest\x123\n" +
-	"\aruntime\x18\x01 \x01(\v2\x19.pinch.v1.RuntimeSettingsR\aruntime\"\x80\x01\n" +
+	"\aruntime\x18\x01 \x01(\v2\x19.pinch.v1.RuntimeSettingsR\aruntime\x12\x18\n" +
+	"\apersist\x18\x02 \x01(\bR\apersist\"\x80\x01\n" +
 	"\x16UpdateSettingsResponse\x123\n" +
 	"\aruntime\x18\x01 \x01(\v2\x19.pinch.v1.RuntimeSettingsR\aruntime\x121\n" +
 	"\x14settings_fingerprint\x18\x02 \x01(\tR\x13settingsFingerprint*\xc1\x01\n" +

@@ -33,7 +33,9 @@ const (
 type AdminServiceClient interface {
 	// GetSettings returns every setting in force, secrets redacted.
 	GetSettings(ctx context.Context, in *GetSettingsRequest, opts ...grpc.CallOption) (*GetSettingsResponse, error)
-	// UpdateSettings turns runtime knobs until the server stops. Knobs that are absent stay as they are.
+	// UpdateSettings turns runtime knobs in every process of the server, until it stops or, if asked, for good.
+	// Knobs that are absent stay as they are. UNAVAILABLE when some process has not confirmed the change in time:
+	// it may be in force already, and asking again is safe.
 	UpdateSettings(ctx context.Context, in *UpdateSettingsRequest, opts ...grpc.CallOption) (*UpdateSettingsResponse, error)
 }
 
@@ -73,7 +75,9 @@ func (c *adminServiceClient) UpdateSettings(ctx context.Context, in *UpdateSetti
 type AdminServiceServer interface {
 	// GetSettings returns every setting in force, secrets redacted.
 	GetSettings(context.Context, *GetSettingsRequest) (*GetSettingsResponse, error)
-	// UpdateSettings turns runtime knobs until the server stops. Knobs that are absent stay as they are.
+	// UpdateSettings turns runtime knobs in every process of the server, until it stops or, if asked, for good.
+	// Knobs that are absent stay as they are. UNAVAILABLE when some process has not confirmed the change in time:
+	// it may be in force already, and asking again is safe.
 	UpdateSettings(context.Context, *UpdateSettingsRequest) (*UpdateSettingsResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }
