@@ -33,7 +33,6 @@ from pinch.v1 import prune_pb2 as pb
 
 TOKENS: Final = (2_000, 8_000, 32_000, 125_000, 500_000, 1_000_000, 2_000_000, 4_000_000)
 MESSAGES: Final = (11, 101, 1_001, 5_001, 20_001, 50_001)
-MESSAGES_TOKENS: Final = 500_000
 CALLERS: Final = (1, 2, 4, 8, 16, 32, 64)
 _CALLER_TOKENS: Final = 8_000
 STEEPEST: Final = 1.25
@@ -84,8 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             steps.append(_one(server, "tokens", value, of_tokens, options.rounds))
             progress.advance(task)
         for value in messages:
-            make = lambda count, name: of_messages(count, MESSAGES_TOKENS, name)  # noqa: E731
-            steps.append(_one(server, "messages", value, make, options.rounds))
+            steps.append(_one(server, "messages", value, of_messages, options.rounds))
             progress.advance(task)
         for value in CALLERS:
             steps.append(_many(server, value, options.seconds))

@@ -9,6 +9,8 @@ from bench.conversations import generate
 from bench.latency.payloads import BUDGET_TOKENS
 from pinch.v1 import prune_pb2 as pb
 
+MESSAGES_TOKENS: Final = 500_000
+"""The size at which messages are varied (tokens, characters / 3)."""
 _SOURCE_TOKENS: Final = 60_000
 _SEED: Final = 11
 
@@ -19,8 +21,8 @@ def of_tokens(tokens: int, name: str) -> pb.PruneRequest:
     return _request(body["messages"], name)
 
 
-def of_messages(messages: int, tokens: int, name: str) -> pb.PruneRequest:
-    """So many messages, all together of that size: rounds of a call and its result."""
+def of_messages(messages: int, name: str, tokens: int = MESSAGES_TOKENS) -> pb.PruneRequest:
+    """So many messages, all together of one size (tokens): rounds of a call and its result."""
     rounds = max(1, (messages - 1) // 2)
     text = "".join(
         str(one["content"])

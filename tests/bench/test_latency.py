@@ -60,7 +60,7 @@ def test_growth_is_told_by_its_exponent() -> None:
 def test_bodies_have_the_size_that_was_asked_for() -> None:
     """Messages vary while tokens stand still, and the other way round."""
     for count in (11, 101, 1_001):
-        body = of_messages(count, 50_000, "x").body.json
+        body = of_messages(count, "x", 50_000).body.json
         assert len(json.loads(body)["messages"]) == count
         assert math.isclose(len(body), 160_000, rel_tol=0.6)
     assert math.isclose(
