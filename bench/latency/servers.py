@@ -39,7 +39,7 @@ class Measured:
     """A server under measurement.
 
     Attributes:
-        address: Where it takes calls.
+        address: Where it takes calls: one address, or those of its workers divided by commas.
         pid: Its process; workers are its children.
     """
 
@@ -89,7 +89,8 @@ def pinch_server(*options: str) -> Iterator[Measured]:
     with ExitStack() as stack:
         state = Path(stack.enter_context(TemporaryDirectory(prefix="pinch-bench-")))
         running = stack.enter_context(running_server(state, *options))
-        yield Measured(running.grpc, running.process.pid)
+        # A connection to the shared port is one worker's: who wants them all names their own ports.
+        yield Measured(",".join(running.workers) or running.grpc, running.process.pid)
 
 
 @contextmanager

@@ -71,7 +71,9 @@ class Drain:
 
     def wake(self) -> None:
         """Say that there is something in the journal."""
-        self._work.set()
+        # The thread clears it before it looks: while it is set, what is in the journal will still be seen.
+        if not self._work.is_set():
+            self._work.set()
 
     def flush(self, timeout: float) -> bool:
         """Wait until the database has all that was acknowledged so far, journals of dead workers included.
