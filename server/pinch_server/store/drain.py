@@ -23,7 +23,8 @@ class Pace:
 
     Attributes:
         batch_rows: Records written at most in one transaction.
-        gather_seconds: Rest while less than a batch is left, so that a steady trickle is written in groups.
+        gather_seconds: Rest while less than a batch is left, so that a steady trickle is written in groups;
+            `flush` and `close` end it.
         housekeeping_seconds: How often journals of dead workers and waiting outcomes are looked for.
         first_retry_seconds: Wait after the first failure; it doubles with each further one.
         last_retry_seconds: The longest wait between attempts.
@@ -31,7 +32,7 @@ class Pace:
     """
 
     batch_rows: int = 500
-    gather_seconds: float = 0.2
+    gather_seconds: float = 0.5
     housekeeping_seconds: float = 2.0
     first_retry_seconds: float = 0.1
     last_retry_seconds: float = 5.0
@@ -59,6 +60,7 @@ class Drain:
         self._now = now
         self._work = threading.Event()
         self._stop = threading.Event()
+        self._hurry = threading.Event()
         self._moved = threading.Condition()
         self._looked = False
         self._retry_seconds = 0.0
@@ -81,6 +83,7 @@ class Drain:
         Returns:
             False when `timeout` seconds passed first.
         """
+        self._hurry.set()
         self.wake()
         with self._moved:
             return self._moved.wait_for(lambda: self._looked and self._journal.pending == 0, timeout)
@@ -95,6 +98,7 @@ class Drain:
         """
         self._journal.refuse()
         self._stop.set()
+        self._hurry.set()
         self._work.set()
         self._thread.join(timeout)
         return not self._thread.is_alive()
@@ -120,12 +124,14 @@ class Drain:
                 continue
             self._recovered()
             self._observer.journal_pending(self._journal.pending)
+            with self._moved:
+                self._moved.notify_all()
             if moved == 0 and stopping:
                 return
             if moved == 0:
                 self._rest()
             elif self._journal.pending < self._pace.batch_rows:
-                self._stop.wait(self._pace.gather_seconds)
+                self._hurry.wait(self._pace.gather_seconds)
 
     def _step(self) -> int:
         """Move one batch; return the number of its lines, 0 when there was none."""
@@ -185,8 +191,7 @@ class Drain:
         return None
 
     def _rest(self) -> None:
-        with self._moved:
-            self._moved.notify_all()
+        self._hurry.clear()
         self._work.wait(max(0.0, self._next_housekeeping - time.monotonic()))
 
     def _back_off(self, error: Exception) -> None:
