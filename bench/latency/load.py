@@ -12,9 +12,12 @@ from typing import Any
 
 from bench.latency.payloads import Call, GrowingSession
 from bench.latency.servers import Measured, echo_stub, pinch_stub
+from bench.scrape import moved, scrape
 
 _BIG_TOKENS = 1_000_000
 _SMALL_TOKENS = 3_000
+_HANDLING = "grpc_server_handling_seconds_sum"
+_PLANNING = 'pinch_stage_seconds_sum{stage="plan"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class Saturation:
         callers: Calls under way at once.
         calls_per_second: Answered in a second.
         cpu_ms: Processor time of the server for each call, its workers' and its journal's included.
+        planning: Share of the time of handling calls that went into the plan (0 to 1); None of the echo.
     """
 
     server: str
@@ -34,6 +38,7 @@ class Saturation:
     callers: int
     calls_per_second: float
     cpu_ms: float
+    planning: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ def saturate(server: str, measured: Measured, tokens: int, callers: int, seconds
         senders = [_sender(stack, server, measured) for _ in sessions]
         for send, session in zip(senders, sessions, strict=True):
             send(session[0])
-        before = measured.cpu_seconds()
+        before, page = measured.cpu_seconds(), _page(measured)
         until = time.perf_counter() + seconds
         done: list[int] = []
 
@@ -80,7 +85,8 @@ def saturate(server: str, measured: Measured, tokens: int, callers: int, seconds
 
         _run(call, list(zip(senders, sessions, strict=True)))
         spent = measured.cpu_seconds() - before
-    return Saturation(server, tokens, callers, sum(done) / seconds, spent * 1e3 / sum(done))
+        planning = _planning(page, _page(measured))
+    return Saturation(server, tokens, callers, sum(done) / seconds, spent * 1e3 / sum(done), planning)
 
 
 def beside(server: str, measured: Measured, calls: int) -> Beside:
@@ -126,6 +132,17 @@ def resident_after(measured: Measured, calls: int, callers: int, done: Callable[
             held.append(measured.resident_mib())
             done()
     return held
+
+
+def _page(measured: Measured) -> str:
+    return scrape(measured.http) if measured.http else ""
+
+
+def _planning(before: str, after: str) -> float | None:
+    """The plan's share of the time that calls of Prune were handled for, between two pages of metrics."""
+    spent = {one.series: one.change for one in moved(before, after)}
+    handling = sum(time for name, time in spent.items() if name.startswith(_HANDLING) and "Prune" in name)
+    return spent.get(_PLANNING, 0.0) / handling if handling else None
 
 
 def _sender(stack: ExitStack, server: str, measured: Measured) -> Callable[[Call], Any]:

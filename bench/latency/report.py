@@ -99,7 +99,8 @@ def _ratios(ratios: Sequence[Ratio]) -> Table:
 
 def _loads(loads: Sequence[Saturation]) -> Table:
     table = _table(
-        "Always another call", ("tokens", "callers", "server", "calls/s", "x one worker", "CPU ms a call")
+        "Always another call",
+        ("tokens", "callers", "server", "calls/s", "x one worker", "CPU ms a call", "planning"),
     )
     for one in loads:
         alone = next((o for o in loads if (o.server, o.tokens) == ("1 worker", one.tokens)), None)
@@ -111,6 +112,7 @@ def _loads(loads: Sequence[Saturation]) -> Table:
             f"{one.calls_per_second:.0f}",
             against,
             f"{one.cpu_ms:.2f}",
+            "" if one.planning is None else f"{one.planning:.0%}",
         )
     return table
 

@@ -41,10 +41,12 @@ class Measured:
     Attributes:
         address: Where it takes calls: one address, or those of its workers divided by commas.
         pid: Its process; workers are its children.
+        http: Where its metrics are; empty where it has none.
     """
 
     address: str
     pid: int
+    http: str = ""
 
     def processes(self) -> list[int]:
         """Its process and all below it."""
@@ -90,7 +92,7 @@ def pinch_server(*options: str) -> Iterator[Measured]:
         state = Path(stack.enter_context(TemporaryDirectory(prefix="pinch-bench-")))
         running = stack.enter_context(running_server(state, *options))
         # A connection to the shared port is one worker's: who wants them all names their own ports.
-        yield Measured(",".join(running.workers) or running.grpc, running.process.pid)
+        yield Measured(",".join(running.workers) or running.grpc, running.process.pid, running.http)
 
 
 @contextmanager

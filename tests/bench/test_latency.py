@@ -11,6 +11,7 @@ import pytest
 from bench.growth.__main__ import Step, exponents
 from bench.growth.bodies import of_messages, of_tokens
 from bench.latency import ratios
+from bench.latency.load import saturate
 from bench.latency.payloads import GrowingSession
 from bench.latency.servers import echo_server, echo_stub, pinch_server
 from bench.peers.__main__ import main as peers
@@ -88,3 +89,16 @@ def test_peers_that_are_not_installed_are_asked_for(capsys: pytest.CaptureFixtur
     """Outside its own environment the comparison says which command has it."""
     assert peers(["--sizes", "3000"]) == 2
     assert "make peers" in capsys.readouterr().err
+
+
+def test_a_load_says_what_a_call_costs_and_how_much_of_it_is_the_plan() -> None:
+    """A busy server answers calls and spends a part of their time on plans; an echo has none."""
+    with echo_server() as echo, pinch_server("--workers", "2") as pinch:
+        assert pinch.address.count(":") == 2
+        floor = saturate("echo", echo, 3_000, 2, 0.2)
+        load = saturate("2 workers", pinch, 3_000, 2, 0.5)
+    assert floor.calls_per_second > 0
+    assert floor.planning is None
+    assert load.calls_per_second > 0
+    assert load.planning is not None
+    assert 0 < load.planning < 1
