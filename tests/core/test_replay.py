@@ -1,23 +1,26 @@
 """The plan as a replay: what was decided before is decided again, to the byte."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pinch_server.core import trimming
 from pinch_server.core.chat import read_chat
 from pinch_server.core.checkpoint import Checkpoint
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import Chars3
 from pinch_server.core.event import Event, Order, candidates_at, oldest_first, uniform
+from pinch_server.core.forms import PlainForm
 from pinch_server.core.history import plan_history
 from pinch_server.core.limits import Limits, Stability, Trigger, TrimStyle
 from pinch_server.core.plan import Action, Plan, Reason
 from pinch_server.core.planning import begun_draft, form_at, plan_pruning
 from pinch_server.core.prune_context import prune_context
-from pinch_server.core.replay import call_points
+from pinch_server.core.replay import Replay, call_points
 from pinch_server.core.window import window_at
 from tests.core.builders import Chat, called, result, round_of, said, user
 from tests.core.strategies import chats, limits_of
@@ -303,3 +306,36 @@ def test_an_excerpt_that_came_in_takes_no_second_step() -> None:
     again, _ = prune_context(once, limits)
     assert any("chars trimmed" in part["text"] for part in once[2]["content"])
     assert again == once
+
+
+@dataclass(frozen=True, slots=True)
+class Counting(PlainForm):
+    """The plain form, which counts the texts it has made."""
+
+    made: list[int] = field(default_factory=list)
+
+    def omit(self, tool: str, texts: Sequence[str]) -> list[str]:
+        """A placeholder in their place."""
+        self.made.append(len(texts))
+        return trimming.omit(tool, texts)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"trigger": Trigger.ECONOMIC, "cache_expected_calls": 3, "budget_tokens": 1_000_000},
+        {"ledger_share": 0.0, "ledger_ceiling": 0.0, "budget_tokens": 20_000},
+    ],
+    ids=["economic", "ledger"],
+)
+def test_what_cannot_pay_is_given_up_at_once(limits: dict[str, Any]) -> None:
+    """An event in vain makes one text and not one for each result: a walk grows with the history alone."""
+    chat = [user("go")]
+    for index in range(60):
+        chat += [said("m" * 3_000), *round_of(f"t{index}", f"{index % 10}" * 3_000)]
+    messages = read_chat(chat)
+    chosen = Limits(**{**REPLAY, "target_tokens": 5_000, "cache_read_multiplier": 0.0, **limits})
+    made: list[int] = []
+    draft = begun_draft(Conversation(messages), Chars3(), 0)
+    Replay(messages, draft, chosen, lambda _end: Counting(made=made), oldest_first).run()
+    assert 0 < len(made) <= len(call_points(messages))

@@ -249,6 +249,18 @@ class Draft:
         before = self.units[results[0].message]
         return tokens(before) - tokens(before - units) + images
 
+    def held(self, results: Sequence[DraftResult], limits: Limits) -> int:
+        """No less than what trimming could still remove of results of one message (tokens)."""
+        tokens = self.counter.tokens
+        units = images = 0
+        for result in results:
+            if result.step < _deepest(result, limits):
+                units += result.units
+            if limits.omit_images and not result.is_without_images:
+                images += sum(image.tokens for image in result.images)
+        before = self.units[results[0].message]
+        return tokens(before) - tokens(before - units) + images
+
     def omit_images(self, result: DraftResult, reason: Reason, event_message: int) -> bool:
         """Replaces the images of a result by notes, where that makes it smaller."""
         images = result.images
@@ -332,6 +344,14 @@ class Draft:
                 if new != part.text:
                     edits.append(edit(part, new, counter.tokens(counter.units([part.text])[0]), action))
         return edits
+
+
+def _deepest(result: DraftResult, limits: Limits) -> Step:
+    """How far a result may be trimmed."""
+    is_long = result.chars > limits.max_summarize_chars
+    if result.value.is_error or (is_long and not limits.trim_style.has_second_step):
+        return Step.ELIDED
+    return Step.OMITTED
 
 
 def _least_chars(result: DraftResult, limits: Limits, *, is_cap: bool) -> int:

@@ -93,6 +93,7 @@ class Event:
         order: How candidates are ranked.
         end: The number of messages that stand before the event.
         target: Where trimming stops (tokens).
+        is_in_vain: Asked after each trimmed result: whether to give up, since all will be taken back.
     """
 
     draft: Draft
@@ -101,6 +102,8 @@ class Event:
     order: Order
     end: int
     target: int
+    is_in_vain: Callable[[DraftResult], bool] | None = None
+    is_given_up: bool = False
     looked_at: int = 0
     ranked: Ranked | None = None
 
@@ -114,7 +117,7 @@ class Event:
         ranks, takes_all = self._ranks([*outside, *released])
         self.looked_at += len(outside)
         self._trim(_in_order(outside, ranks), Reason.OUTSIDE_WINDOW, takes_all=takes_all)
-        if self._is_above():
+        if self._is_above() and not self.is_given_up:
             self.looked_at += len(released)
             ranks = {index - len(outside): rank for index, rank in ranks.items()}
             self._trim(_in_order(released, ranks), Reason.CONTRACTION, takes_all=False)
@@ -123,20 +126,25 @@ class Event:
         return self.draft.total > self.target
 
     def _trim(self, ordered: list[DraftResult], reason: Reason, *, takes_all: bool) -> None:
-        for result in ordered:
-            if not (self._is_above() or takes_all):
-                break
-            self.draft.take_first_step(result, self.form, self.limits.max_summarize_chars, reason, self.end)
-        if self.form.has_second_step:
-            for result in ordered:
-                if not self._is_above():
-                    break
-                self.draft.take_second_step(result, self.form, reason, self.end)
+        draft, form, end = self.draft, self.form, self.end
+        longest = self.limits.max_summarize_chars
+        self._each(
+            ordered, lambda one: draft.take_first_step(one, form, longest, reason, end), takes_all=takes_all
+        )
+        if form.has_second_step:
+            self._each(ordered, lambda one: draft.take_second_step(one, form, reason, end))
         if self.limits.omit_images:
-            for result in ordered:
-                if not self._is_above():
-                    break
-                self.draft.omit_images(result, reason, self.end)
+            self._each(ordered, lambda one: draft.omit_images(one, reason, end))
+
+    def _each(
+        self, ordered: list[DraftResult], trim: Callable[[DraftResult], bool], *, takes_all: bool = False
+    ) -> None:
+        """Trims one result after the other, down to the target."""
+        for result in ordered:
+            if self.is_given_up or not (self._is_above() or takes_all):
+                return
+            if trim(result) and self.is_in_vain is not None:
+                self.is_given_up = self.is_in_vain(result)
 
     def _ranks(self, results: list[DraftResult]) -> tuple[dict[int, int], bool]:
         """The rank of each candidate by its index; and whether those outside are all taken, budget or not.

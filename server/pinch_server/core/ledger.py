@@ -53,9 +53,19 @@ class Ledger:
 
     def excess(self, limits: Limits) -> float:
         """How much dearer the session is for having been trimmed, as a share; below 0 when it is cheaper."""
-        write, read = limits.cache_write_multiplier, limits.cache_read_multiplier
-        whole = write * self.whole_written + read * self.whole_read
-        return (write * self.written + read * self.read) / whole - 1 if whole else 0.0
+        whole = self._whole_cost(limits)
+        return self._cost(limits) / whole - 1 if whole else 0.0
+
+    def shortfall(self, limits: Limits) -> float:
+        """What the session costs above the untrimmed one and the share of it that may be lost (tokens)."""
+        return self._cost(limits) - (1 + (limits.ledger_share or 0)) * self._whole_cost(limits)
+
+    def _cost(self, limits: Limits) -> float:
+        return limits.cache_write_multiplier * self.written + limits.cache_read_multiplier * self.read
+
+    def _whole_cost(self, limits: Limits) -> float:
+        written, read = self.whole_written, self.whole_read
+        return limits.cache_write_multiplier * written + limits.cache_read_multiplier * read
 
 
 OPENED: Final = Ledger()

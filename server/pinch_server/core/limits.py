@@ -134,6 +134,11 @@ class Limits:
         return self.caps_on_arrival or self.trigger is Trigger.ECONOMIC
 
     @property
+    def is_reckoned(self) -> bool:
+        """Whether an event has to be worth its price to stand."""
+        return self.ledger_share is not None or self.trigger is Trigger.ECONOMIC
+
+    @property
     def target(self) -> int:
         """Where trimming stops under replay (tokens): never above the budget."""
         wanted = (

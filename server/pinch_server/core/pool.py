@@ -15,20 +15,27 @@ class Pool:
     Attributes:
         limits: What may ship.
         results: The indices of the results that no rule protects, ascending.
-        tokens: What could be removed in all (tokens).
+        tokens: About what could be removed in all (tokens).
+        held: No less than that, where an event has to be worth its price; else 0 (tokens).
     """
 
     limits: Limits
     results: list[int]
     tokens: int = 0
+    held: int = 0
     _next: int = 0
     _by_message: dict[int, list[int]] = field(default_factory=dict)
     _gains: dict[int, int] = field(default_factory=dict)
+    _held: dict[int, int] = field(default_factory=dict)
 
     def copy(self) -> "Pool":
         """The same, to go on from."""
         return replace(
-            self, results=list(self.results), _by_message=dict(self._by_message), _gains=dict(self._gains)
+            self,
+            results=list(self.results),
+            _by_message=dict(self._by_message),
+            _gains=dict(self._gains),
+            _held=dict(self._held),
         )
 
     def extend(self, draft: Draft, start: int) -> None:
@@ -47,7 +54,7 @@ class Pool:
 
     def refresh(self, draft: Draft) -> None:
         """Looks again at what an event may have trimmed."""
-        for message in list(self._gains):
+        for message in list(self._gains | self._held):
             self._weigh(draft, message)
 
     def _weigh(self, draft: Draft, message: int) -> None:
@@ -56,3 +63,8 @@ class Pool:
         self.tokens += gain - self._gains.pop(message, 0)
         if gain:
             self._gains[message] = gain
+        if self.limits.is_reckoned:
+            held = draft.held(results, self.limits)
+            self.held += held - self._held.pop(message, 0)
+            if held:
+                self._held[message] = held

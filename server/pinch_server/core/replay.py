@@ -18,6 +18,7 @@ from pinch_server.core.ledger import OPENED, Ledger, pays_back
 from pinch_server.core.limits import Limits, Trigger
 from pinch_server.core.plan import Edit, Reason
 from pinch_server.core.pool import Pool
+from pinch_server.core.prospect import Bar, Prospect
 from pinch_server.core.protection import protection
 from pinch_server.core.standing import Standing
 from pinch_server.core.trimming import Step
@@ -72,7 +73,7 @@ class Replay:
     _is_changed: bool = False
 
     def __post_init__(self) -> None:
-        self._whole_totals = self.draft.totals() if self._is_reckoned else []
+        self._whole_totals = self.draft.totals() if self.limits.is_reckoned else []
         self._walk = WindowWalk(self.limits)
         self._pool = Pool(self.limits, [])
 
@@ -192,7 +193,7 @@ class Replay:
                 self._cap_fresh(self._walk.window().fresh_start, end)
         elif self.limits.trigger is Trigger.ECONOMIC and self.draft.total > self.limits.target:
             is_held = self._hold(end)
-        if self._is_reckoned:
+        if self.limits.is_reckoned:
             # Without an event only fresh results were changed, and those nobody was sent.
             shared = self._shared(end) if is_held else self._ledger.sent
             self._ledger = self._ledger_after(end, shared)
@@ -205,11 +206,12 @@ class Replay:
             return False
         self.draft.own()
         before = self.draft.total
-        if self._is_reckoned:
-            self.draft.watch()
         event = Event(self.draft, self.limits, self.form_at(end), self.order, end, self.limits.target)
+        if self.limits.is_reckoned:
+            self.draft.watch()
+            event.is_in_vain = self._prospect(window, end).is_in_vain
         event.hold(candidates_at(self.draft, window, self.limits, end))
-        if self._is_reckoned and not self._is_worth_it(end, before):
+        if self.limits.is_reckoned and (event.is_given_up or not self._is_worth_it(end, before)):
             self.draft.take_back()
             return False
         self.draft.changes = None
@@ -218,9 +220,28 @@ class Replay:
         self._pool.refresh(self.draft)
         return True
 
-    @property
-    def _is_reckoned(self) -> bool:
-        return self.limits.ledger_share is not None or self.limits.trigger is Trigger.ECONOMIC
+    def _prospect(self, window: Window, end: int) -> Prospect:
+        """What the event about to be held has to reach, and the most that it may come to."""
+        limits, total, ledger = self.limits, self.draft.total, self._ledger
+        write, read = limits.cache_write_multiplier, limits.cache_read_multiplier
+        bars: list[Bar] = []
+        if total <= limits.budget_tokens:
+            bars.append(Bar(write + limits.cache_expected_calls * read, write - read))
+        if self._is_bound(total):
+            # The event has to make good what the session is short of without it.
+            short = self._ledger_after(end, ledger.sent).shortfall(limits)
+            bars.append(Bar(write, write - read, short))
+        outsized = self._outsized_between(window.contracted_start, end)
+        held = sum(self.draft.held([result], limits) + 1 for result in outsized)
+        sent = ledger.sent - self._whole_totals[0]
+        return Prospect(self.draft, tuple(bars), self._pool.held + held, ledger.end, sent)
+
+    def _is_bound(self, total: int) -> bool:
+        """Whether an event at a size of `total` has to keep to the ledger."""
+        limits = self.limits
+        return (
+            limits.ledger_share is not None and not total > limits.ledger_ceiling * limits.budget_tokens > 0
+        )
 
     def _is_worth_it(self, end: int, total: int) -> bool:
         """Whether the event just held at a size of `total` may stand."""
@@ -228,7 +249,7 @@ class Replay:
         removed, shared = total - self.draft.total, self._shared(end)
         if total <= limits.budget_tokens and not pays_back(limits, removed, self._ledger.sent - shared):
             return False
-        if limits.ledger_share is None or total > limits.ledger_ceiling * limits.budget_tokens > 0:
+        if limits.ledger_share is None or not self._is_bound(total):
             return True
         return self._ledger_after(end, shared).excess(limits) <= limits.ledger_share
 
