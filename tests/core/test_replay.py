@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pinch_server.core import trimming
 from pinch_server.core.chat import read_chat
 from pinch_server.core.checkpoint import Checkpoint
-from pinch_server.core.conversation import Conversation
+from pinch_server.core.conversation import Conversation, ImagePart
 from pinch_server.core.counting import Chars3
 from pinch_server.core.event import Event, Order, candidates_at, oldest_first, uniform
 from pinch_server.core.forms import PlainForm
@@ -339,3 +339,24 @@ def test_what_cannot_pay_is_given_up_at_once(limits: dict[str, Any]) -> None:
     draft = begun_draft(Conversation(messages), Chars3(), 0)
     Replay(messages, draft, chosen, lambda _end: Counting(made=made), oldest_first).run()
     assert 0 < len(made) <= len(call_points(messages))
+
+
+def test_an_image_left_out_later_is_told_as_later() -> None:
+    """Where a result's text went at one event and its image at another, each edit names its own."""
+    image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    chat = [user("go")]
+    for index in range(10):
+        chat += round_of(f"t{index}", [{"type": "text", "text": "x" * 2_400}, image])
+    limits = {"budget_tokens": 8_000, "target_tokens": 7_000, "min_gain": 0.0, "keep_last_rounds": 1}
+    messages = read_chat(chat)
+    told: dict[tuple[int, int | None], int] = {}
+    later = 0
+    for point in call_points(messages):
+        plan = planned(chat[:point], **limits)
+        for edit in plan.edits:
+            place = (edit.message, edit.old.index)
+            assert edit.is_new is (place not in told)
+            assert edit.event_message == told.setdefault(place, point)
+            later += edit.is_new and isinstance(edit.old, ImagePart)
+        assert plan.stats.summarized == len({e.message for e in plan.edits if e.is_new})
+    assert later

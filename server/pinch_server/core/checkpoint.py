@@ -27,7 +27,8 @@ class TrimmedResult:
         action: What was done last; None where its own shape says that it came trimmed.
         reason: Why.
         event_message: Where that was decided.
-        is_without_images: Whether its images had become notes.
+        images_event: Where it was decided that its images become notes; None where they were images.
+        images_reason: Why.
     """
 
     index: int
@@ -37,7 +38,8 @@ class TrimmedResult:
     action: Action | None
     reason: Reason
     event_message: int
-    is_without_images: bool
+    images_event: int | None
+    images_reason: Reason
 
 
 @dataclass(frozen=True, slots=True)

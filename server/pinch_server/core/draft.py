@@ -37,7 +37,8 @@ class Change:
     action: Action | None
     reason: Reason
     event_message: int
-    is_without_images: bool
+    images_event: int | None
+    images_reason: Reason
 
 
 @dataclass(slots=True)
@@ -123,7 +124,7 @@ class Draft:
             result.texts, result.units, result.step = change.texts, change.units, change.step
             result.action, result.reason = change.action, change.reason
             result.event_message = change.event_message
-            result.is_without_images = change.is_without_images
+            result.images_event, result.images_reason = change.images_event, change.images_reason
         self.changes = None
 
     def totals(self) -> list[int]:
@@ -151,7 +152,8 @@ class Draft:
                     result.action,
                     result.reason,
                     result.event_message,
-                    result.is_without_images,
+                    result.images_event,
+                    result.images_reason,
                 )
                 for index, result in enumerate(self.results)
                 if result.step is not Step.WHOLE or result.action is not None
@@ -164,13 +166,13 @@ class Draft:
         for done in checkpoint.trimmed:
             result = self.results[done.index]
             units = done.units - result.units
-            if done.is_without_images:
+            if done.images_event is not None:
                 units += sum(self.counter.units([image.description for image in result.images]))
                 self.images[result.message] -= sum(image.tokens for image in result.images)
             self.units[result.message] += units
             result.texts, result.units, result.step = done.texts, done.units, done.step
             result.action, result.reason, result.event_message = done.action, done.reason, done.event_message
-            result.is_without_images = done.is_without_images
+            result.images_event, result.images_reason = done.images_event, done.images_reason
 
     def whole_total(self) -> int:
         """What all of it would ship now, fixed tokens included (tokens)."""
@@ -269,7 +271,7 @@ class Draft:
         note_units = sum(self.counter.units([image.description for image in images]))
         if not self._resize(result, note_units, -sum(image.tokens for image in images)):
             return False
-        result.is_without_images = True
+        result.images_event, result.images_reason = event_message, reason
         if result.action is None:
             result.action, result.reason, result.event_message = Action.OMITTED, reason, event_message
         return True
@@ -304,7 +306,8 @@ class Draft:
             result.action,
             result.reason,
             result.event_message,
-            result.is_without_images,
+            result.images_event,
+            result.images_reason,
         )
 
     def edits(self, end: int) -> list[Edit]:
@@ -318,7 +321,9 @@ class Draft:
     def _edits_of(self, result: DraftResult, action: Action, end: int) -> list[Edit]:
         counter = self.counter
 
-        def edit(old: TextPart | ImagePart, new: str, before: int, done: Action) -> Edit:
+        def edit(
+            old: TextPart | ImagePart, new: str, before: int, done: Action, reason: Reason, event: int
+        ) -> Edit:
             return Edit(
                 message=result.message,
                 block=result.value.block,
@@ -326,9 +331,9 @@ class Draft:
                 old=old,
                 new=new,
                 action=done,
-                reason=result.reason,
-                event_message=result.event_message,
-                is_new=result.event_message == end,
+                reason=reason,
+                event_message=event,
+                is_new=event == end,
                 tokens_before=before,
                 tokens_after=counter.tokens(counter.units([new])[0]),
             )
@@ -337,12 +342,14 @@ class Draft:
         texts = iter(result.texts)
         for part in result.value.parts:
             if isinstance(part, ImagePart):
-                if result.is_without_images and part.address is not None:
-                    edits.append(edit(part, part.description, part.tokens, Action.OMITTED))
+                if result.images_event is not None and part.address is not None:
+                    by = Action.OMITTED, result.images_reason, result.images_event
+                    edits.append(edit(part, part.description, part.tokens, *by))
             elif is_trimmable(part):
                 new = next(texts)
                 if new != part.text:
-                    edits.append(edit(part, new, counter.tokens(counter.units([part.text])[0]), action))
+                    by = action, result.reason, result.event_message
+                    edits.append(edit(part, new, counter.tokens(counter.units([part.text])[0]), *by))
         return edits
 
 

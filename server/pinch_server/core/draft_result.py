@@ -27,7 +27,8 @@ class DraftResult:
         action: What was done last; None while nothing was.
         reason: Why.
         event_message: Where that was decided.
-        is_without_images: Whether its images have become notes.
+        images_event: Where it was decided that its images become notes; None while they are images.
+        images_reason: Why.
     """
 
     message: int
@@ -42,12 +43,26 @@ class DraftResult:
     action: Action | None = None
     reason: Reason = Reason.OUTSIDE_WINDOW
     event_message: int = 0
-    is_without_images: bool = False
+    images_event: int | None = None
+    images_reason: Reason = Reason.OUTSIDE_WINDOW
 
     @property
     def images(self) -> list[ImagePart]:
         """Its images that a text may replace."""
         return [p for p in self.value.parts if isinstance(p, ImagePart) and p.address is not None]
+
+    @property
+    def is_without_images(self) -> bool:
+        """Whether its images have become notes."""
+        return self.images_event is not None
+
+    def is_changed_at(self, end: int) -> bool:
+        """Whether anything of it was changed at the event before which `end` messages stand."""
+        return self.images_event == end or (self.action is not None and self.event_message == end)
+
+    def action_at(self, end: int) -> Action | None:
+        """What was done at that event: where its texts were trimmed before, only its images were left out."""
+        return self.action if self.event_message == end else Action.OMITTED
 
     def copy(self) -> "DraftResult":
         """The same, to be trimmed further."""
@@ -64,7 +79,8 @@ class DraftResult:
             self.action,
             self.reason,
             self.event_message,
-            self.is_without_images,
+            self.images_event,
+            self.images_reason,
         )
 
 

@@ -127,7 +127,7 @@ def _stats(
     draft: Draft, original: int, limits: Limits, candidates: int, event: Event | None, end: int
 ) -> Stats:
     """The numbers; trims are counted where they are made, those of earlier calls were counted then."""
-    actions = [r.action for r in draft.results if r.action is not None and r.event_message == end]
+    actions = [r.action_at(end) for r in draft.results if r.is_changed_at(end)]
     ranked = event.ranked if event is not None else None
     return Stats(
         pruned=True,

@@ -262,7 +262,7 @@ class Replay:
         changed = (
             result.message
             for result in self.draft.results
-            if result.event_message == end and result.action is not None and result.message < sent
+            if result.message < sent and result.is_changed_at(end)
         )
         first = next(changed, None)
         if first is None:
