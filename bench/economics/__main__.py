@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -12,7 +13,9 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.economics.dollars import Pauses
+from bench.economics.losses import losses
 from bench.economics.measure import BUDGET_TOKENS, replay_all, tally
+from bench.economics.page import page
 from bench.economics.policies import POLICIES
 from bench.economics.rates import RATES
 from bench.economics.report import as_json, plot, show
@@ -21,6 +24,7 @@ from bench.recall.policies import PolicyError, find_policy
 from bench.recall.sessions import CorpusError, Session, load_sessions
 
 _QUICK_EVERY = 3
+_PLOTTED = "none,per-call-cosine,uniform,clear-all-but-3,pinch,pinch-economic"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,7 +53,20 @@ def main(argv: Sequence[str] | None = None) -> int:
                 json.dumps(as_json(rows, options.budget, pauses, seconds), indent=2) + "\n"
             )
         if options.plot:
-            options.plot.write_text(plot(replayed, shown, classes[0], pauses))
+            chosen = [one for one in replayed if one.policy in options.plot_policies.split(",")]
+            options.plot.write_text(plot(chosen or replayed, shown, classes[0], pauses))
+        if options.page:
+            source = str(options.corpus) if options.corpus else f"{len(sessions)} sessions of real agents"
+            expiry = (
+                f"{options.idle_share:.0%} of user turns after a pause"
+                if options.idle_share
+                else "none expires"
+            )
+            command = shlex.join(
+                ["python", "-m", "bench.economics", *(sys.argv[1:] if argv is None else argv)]
+            )
+            found = losses(replayed, "pinch", classes[0], pauses)
+            options.page.write_text(page(rows, found, source, options.budget, expiry, command))
     except (PolicyError, CorpusError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -119,6 +136,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the price of each call here")
     parser.add_argument("--plot-session", metavar="NAME", help="of this session (default: the largest)")
+    parser.add_argument(
+        "--plot-policies", default=_PLOTTED, metavar="A,B", help=f"draw these, where measured ({_PLOTTED})"
+    )
+    parser.add_argument("--page", type=Path, metavar="FILE.md", help="write the page of the docs here")
     return parser
 
 

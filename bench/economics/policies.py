@@ -9,6 +9,8 @@ from bench.recall import orders
 from bench.recall.orders import candidates_of, trimmed
 from bench.recall.ours import (
     ORIGINAL_UNIFORM,
+    PER_CALL_COSINE,
+    PER_CALL_HYBRID,
     PER_CALL_LEXICAL,
     PINCH,
     PINCH_HYBRID,
@@ -24,6 +26,12 @@ CLEARED: Final = "[Old tool result content cleared]"
 _CLEAR_KEPT: Final = 3
 _EMPTY: Final = "-"
 _TARGETS: Final = (0.3, 0.5, 0.7, 0.9)
+
+_OPTIONS: Final = {
+    "economic": "trigger=economic",
+    "cap": "caps_on_arrival=true",
+    "ledger": "ledger_share=0.02",
+}
 
 
 def unpruned(messages: list[Json], _budget_tokens: int) -> list[Json]:
@@ -84,6 +92,8 @@ UNPRUNED: Final = policy("none", unpruned)
 def _registered() -> Iterator[Policy]:
     yield UNPRUNED
     yield policy("uniform", ORIGINAL_UNIFORM)
+    yield policy("per-call-cosine", PER_CALL_COSINE)
+    yield policy("per-call-hybrid", PER_CALL_HYBRID)
     yield policy("per-call-lexical", PER_CALL_LEXICAL)
     yield policy("oldest-first", oldest_first)
     yield policy("clear-all-but-3", clear_all_but_3)
@@ -93,6 +103,8 @@ def _registered() -> Iterator[Policy]:
         for target in _TARGETS:
             yield policy(f"replay-{target:.0%}", pinch_with(f"stability=replay&target={target}"))
     yield policy("pinch", PINCH)
+    for name, settings in _OPTIONS.items():
+        yield policy(f"pinch-{name}", pinch_with(settings))
     yield policy("pinch-lexical", PINCH_LEXICAL)
     yield policy("pinch-hybrid", PINCH_HYBRID)
 

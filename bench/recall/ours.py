@@ -216,3 +216,11 @@ ORIGINAL_UNIFORM: Final = Pinch(original_limits)
 """The original as it stands: everything outside the window of four turns, whatever the target."""
 PER_CALL_LEXICAL: Final = Pinch(per_call_limits, lexical_order)
 """The original's idea of relevance, decided anew at each call."""
+PER_CALL_COSINE: Final = Pinch(
+    per_call_limits, partial(relevance_order, Scoring.COSINE, stability=Stability.PER_CALL)
+)
+"""The original's ranking, by the embedded model's cosines with what was said last."""
+PER_CALL_HYBRID: Final = Pinch(
+    per_call_limits, partial(relevance_order, Scoring.HYBRID, stability=Stability.PER_CALL)
+)
+"""The same, by those and by words."""
