@@ -182,3 +182,34 @@ def test_options_are_checked(folder: Path) -> None:
     assert wrong.exit_code == 2
     assert "limits.nope" in wrong.stderr
     assert "limits.budget_tokens" in wrong.stderr
+
+
+def test_items_of_the_responses_api_are_one_session(tmp_path: Path) -> None:
+    """Items by line, bare or as an agent's log wraps them, and logs of growing bodies keep their calls."""
+    body = generate(4, tokens=20_000, format="openai-responses", images=False)
+    items = body["input"]
+    assert any(item.get("type") == "function_call_output" for item in items)
+    forms: dict[str, list[Any]] = {
+        "bare.jsonl": items,
+        "wrapped.jsonl": [
+            {"type": "session_meta", "payload": {"id": "x"}},
+            *({"type": "response_item", "payload": item} for item in items),
+            {"type": "event_msg", "payload": {"type": "token_count"}},
+        ],
+        "log.jsonl": [{**body, "input": items[:end]} for end in (4, 9, len(items))],
+    }
+    for name, values in forms.items():
+        (tmp_path / name).write_text("\n".join(json.dumps(value) for value in values))
+    (tmp_path / "list.json").write_text(json.dumps(items))
+    for name in (*forms, "list.json"):
+        (session,) = read_transcript(tmp_path / name)
+        assert sum(len(message.results) for message in session.messages) == sum(
+            item.get("type") == "function_call_output" for item in items
+        ), name
+
+
+def test_a_folder_without_transcripts_is_told(tmp_path: Path) -> None:
+    """Where no file looks like a transcript, the names that would are told."""
+    result = invoke("replay", str(tmp_path))
+    assert result.exit_code == 2
+    assert f"{tmp_path} holds no *.json, *.jsonl or *.ndjson file" in result.stderr

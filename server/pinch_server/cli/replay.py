@@ -35,8 +35,9 @@ _EPILOG: Final = epilog(
     ),
     lines(
         "What is read",
-        "*.json      a request body of OpenAI, Anthropic, Gemini or Bedrock, or a list of messages",
-        "*.jsonl     a message a line, or a request body a line: of bodies that continue each other the last",
+        "*.json      a request body of OpenAI, Anthropic, Gemini or Bedrock, or a list of messages or items",
+        "*.jsonl     a message or item a line, as agents log them, or a request body a line: of bodies that",
+        "            continue each other the last",
     ),
     lines(
         "Exit status",
@@ -93,7 +94,8 @@ def replay_command(
                 name = path.name if len(found) == 1 else f"{path.name} #{number}"
                 sessions.append(replay_session(name, conversation, limits, counter, prices))
     if not sessions:
-        stop([*problems, "there is no session to replay"], EXIT_REFUSED)
+        looked_for = "" if problems else f"; {', '.join(names)} holds no *.json, *.jsonl or *.ndjson file"
+        stop([*problems, f"there is no session to replay{looked_for}"], EXIT_REFUSED)
     _tell(sessions, limits, f"input prices of {model}", html_path, as_json=as_json)
     if problems:
         stop(problems, EXIT_FAILED)

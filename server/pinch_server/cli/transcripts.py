@@ -10,6 +10,8 @@ from pinch_server.formats.body import read_body
 from pinch_server.formats.errors import BodyError, NotUnderstoodError
 
 _ENDINGS: Final = (".json", ".jsonl", ".ndjson")
+_ITEM_ENDINGS: Final = ("_call", "_call_output")
+_HISTORIES: Final = ("messages", "input", "contents")
 
 
 class TranscriptError(Exception):
@@ -29,9 +31,9 @@ def transcript_files(names: Sequence[str]) -> Iterator[Path]:
 def read_transcript(path: Path) -> list[Conversation]:
     """The sessions of one file.
 
-    A JSON file holds a request body or a list of messages. Lines of JSON hold either one message each, bare
-    or as an agent's log wraps them (`{"message": {…}}`), or one body each: of bodies that continue each
-    other only the last counts, for it holds the whole session.
+    A JSON file holds a request body or a list of messages. Lines of JSON hold either one message or item of
+    the Responses API each, bare or as an agent's log wraps them (`{"message": {…}}`, `{"payload": {…}}`), or
+    one body each: of bodies that continue each other only the last counts, for it holds the whole session.
 
     Raises:
         TranscriptError: It cannot be read, or holds no conversation.
@@ -53,6 +55,9 @@ def _bodies(text: str, *, is_lines: bool) -> list[Any]:
     values = list(_lines(text)) if is_lines else [_value(text, "is no JSON")]
     if len(values) == 1 and isinstance(values[0], list):
         values = values[0]
+    items = [item for value in values if (item := _item(value)) is not None]
+    if any("role" not in item for item in items):
+        return [{"input": items}]
     messages = [message for value in values if (message := _message(value)) is not None]
     if messages:
         return [{"messages": messages}]
@@ -86,15 +91,32 @@ def _message(value: Any) -> dict[str, Any] | None:
     return value if "role" in value and "messages" not in value else None
 
 
+def _item(value: Any) -> dict[str, Any] | None:
+    """An item of the Responses API, bare or wrapped, which may be a message; None for anything else."""
+    if not isinstance(value, dict):
+        return None
+    inner = value.get("payload")
+    one = inner if isinstance(inner, dict) and value.get("type") == "response_item" else value
+    kind = one.get("type")
+    is_item = isinstance(kind, str) and (kind == "reasoning" or kind.endswith(_ITEM_ENDINGS))
+    if is_item and "role" not in one and not isinstance(one.get("message"), dict):
+        return one
+    return _message(one)
+
+
 def _longest(bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Bodies without those that the next one continues."""
     kept: list[dict[str, Any]] = []
     for body in bodies:
-        if kept and _continues(kept[-1].get("messages"), body.get("messages")):
+        if kept and _continues(_history(kept[-1]), _history(body)):
             kept[-1] = body
         else:
             kept.append(body)
     return kept
+
+
+def _history(body: dict[str, Any]) -> Any:
+    return next((body[key] for key in _HISTORIES if isinstance(body.get(key), list)), None)
 
 
 def _continues(earlier: Any, later: Any) -> bool:
