@@ -23,8 +23,9 @@ from bench.latency import ratios
 from bench.latency.load import Beside, Saturation, beside, resident_after, saturate
 from bench.latency.report import machine, show, tables
 from bench.latency.servers import ALLOCATOR, echo_server, pinch_server
+from bench.latency.stages import stages
 
-_PARTS: Final = ("ratios", "load", "beside", "memory")
+_PARTS: Final = ("ratios", "stages", "load", "beside", "memory")
 _CALLERS: Final = {3_000: 16, 50_000: 16, 324_000: 8, 1_000_000: 4}
 _EXAMPLES: Final = """\
 examples:
@@ -48,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.execve(sys.executable, command, os.environ | ALLOCATOR)  # noqa: S606 it is this very program
     steps = (
         (len(options.sizes) * len(ratios.CASES) if "ratios" in options.parts else 0)
+        + (len(options.sizes) if "stages" in options.parts else 0)
         + (len(options.sizes) * 3 if "load" in options.parts else 0)
         + (2 if "beside" in options.parts else 0)
         + (10 if "memory" in options.parts else 0)
@@ -71,13 +73,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace, done: Any) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {"ratios": [], "loads": [], "besides": [], "resident": []}
+    found: dict[str, list[Any]] = {name: [] for name in ("ratios", "parts", "loads", "besides", "resident")}
     with ExitStack() as stack:
         echo = stack.enter_context(echo_server())
         one = stack.enter_context(pinch_server("--workers", "1"))
         two = stack.enter_context(pinch_server("--workers", "2"))
         if "ratios" in options.parts:
             found["ratios"] = list(ratios.measure(echo, one, options.sizes, options.steps, done))
+        for tokens in options.sizes if "stages" in options.parts else ():
+            found["parts"].append(stages(one, tokens, options.steps))
+            done()
         servers = {"echo": echo, "1 worker": one, "2 workers": two}
         if "load" in options.parts:
             for tokens in options.sizes:

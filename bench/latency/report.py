@@ -13,6 +13,7 @@ from rich.table import Table
 
 from bench.latency.load import Beside, Saturation
 from bench.latency.ratios import Ratio
+from bench.latency.stages import STAGES, Stages
 
 
 def machine() -> str:
@@ -36,12 +37,18 @@ def _lines(path: str) -> list[str]:
 
 
 def tables(
-    ratios: Sequence[Ratio], loads: Sequence[Saturation], besides: Sequence[Beside], resident: Sequence[float]
+    ratios: Sequence[Ratio],
+    parts: Sequence[Stages],
+    loads: Sequence[Saturation],
+    besides: Sequence[Beside],
+    resident: Sequence[float],
 ) -> list[Table]:
     """One table for each kind of figure that was taken."""
     made = []
     if ratios:
         made.append(_ratios(ratios))
+    if parts:
+        made.append(_parts(parts))
     if loads:
         made.append(_loads(loads))
     if besides:
@@ -94,6 +101,18 @@ def _ratios(ratios: Sequence[Ratio]) -> Table:
             "" if one.goal is None else f"<= {one.goal}",
             f"{one.shipped_tokens:,}",
         )
+    return table
+
+
+def _parts(parts: Sequence[Stages]) -> Table:
+    table = _table(
+        "Where a session's next call goes (ms; body form, edits as the reply, one caller)",
+        ("tokens", "caller waits", "handling", *STAGES, "rest of handling"),
+    )
+    for one in parts:
+        rest = one.handling_ms - sum(one.stages_ms.values())
+        figures = (one.seen_ms, one.handling_ms, *(one.stages_ms[stage] for stage in STAGES), rest)
+        table.add_row(f"{one.tokens:,}", *(f"{figure:.3f}" for figure in figures))
     return table
 
 

@@ -14,6 +14,7 @@ from bench.latency import ratios
 from bench.latency.load import saturate
 from bench.latency.payloads import GrowingSession
 from bench.latency.servers import echo_server, echo_stub, pinch_server
+from bench.latency.stages import STAGES, stages
 from bench.peers.__main__ import main as peers
 from bench.peers.validity import judge
 
@@ -102,3 +103,12 @@ def test_a_load_says_what_a_call_costs_and_how_much_of_it_is_the_plan() -> None:
     assert load.calls_per_second > 0
     assert load.planning is not None
     assert 0 < load.planning < 1
+
+
+def test_the_stages_of_a_call_are_within_its_handling() -> None:
+    """Each stage of a call that trims takes some time, and all together no more than the call's handling."""
+    with pinch_server() as pinch:
+        found = stages(pinch, 120_000, 2)
+    assert set(found.stages_ms) == set(STAGES)
+    assert all(time > 0 for time in found.stages_ms.values())
+    assert sum(found.stages_ms.values()) < found.handling_ms
