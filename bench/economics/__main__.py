@@ -14,7 +14,7 @@ from rich.console import Console
 
 from bench.economics.dollars import Pauses
 from bench.economics.losses import losses
-from bench.economics.measure import BUDGET_TOKENS, replay_all, tally
+from bench.economics.measure import BUDGET_TOKENS, CLASSES, class_of, replay_all, tally
 from bench.economics.page import page
 from bench.economics.policies import POLICIES
 from bench.economics.rates import RATES
@@ -24,7 +24,8 @@ from bench.recall.policies import PolicyError, find_policy
 from bench.recall.sessions import CorpusError, Session, load_sessions
 
 _QUICK_EVERY = 3
-_PLOTTED = "none,per-call-cosine,uniform,clear-all-but-3,pinch,pinch-economic"
+_LONG = CLASSES[-1][2]
+_PLOTTED = "none,per-call-cosine,oldest-first,pinch"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             expiry = (
                 f"{options.idle_share:.0%} of user turns after a pause"
                 if options.idle_share
-                else "none expires"
+                else "no cache expires"
             )
             command = shlex.join(
                 ["python", "-m", "bench.economics", *(sys.argv[1:] if argv is None else argv)]
@@ -83,7 +84,8 @@ def _every_third(sessions: Sequence[Session]) -> list[Session]:
 
 def _session_to_plot(sessions: Sequence[Session], name: str | None) -> str:
     if name is None:
-        return max(sessions, key=lambda session: session.tokens).name
+        long = sorted((one for one in sessions if class_of(one.tokens) == _LONG), key=lambda one: one.tokens)
+        return (long[len(long) // 2] if long else max(sessions, key=lambda one: one.tokens)).name
     if name not in {session.name for session in sessions}:
         raise CorpusError(f"there is no session {name!r}")
     return name
@@ -135,7 +137,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="a third of the sessions")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the price of each call here")
-    parser.add_argument("--plot-session", metavar="NAME", help="of this session (default: the largest)")
+    parser.add_argument(
+        "--plot-session", metavar="NAME", help="of this session (default: the middle one of the long ones)"
+    )
     parser.add_argument(
         "--plot-policies", default=_PLOTTED, metavar="A,B", help=f"draw these, where measured ({_PLOTTED})"
     )

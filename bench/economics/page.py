@@ -7,6 +7,7 @@ from typing import Final
 
 from bench.economics.losses import Loss
 from bench.economics.measure import CLASSES, Row
+from bench.economics.policies import UNPRUNED
 
 _PAGE: Final = """# What pruning does to the price of a session
 
@@ -15,7 +16,7 @@ _PAGE: Final = """# What pruning does to the price of a session
 A provider's prompt cache gives back the start of a prompt that it has seen, at a fraction of the
 price, up to the first byte that differs. So a pruner that moves that byte about can cost more than
 it saves. Here {source} are replayed call by call, budget {budget} tokens, through such a cache:
-what a call shares with the one before is read from it, the rest is written to it, {pauses}. Dollars
+what a call shares with the one before is read from it, the rest is written to it; {pauses}. Dollars
 are of the input alone, at the prices of `genai-prices`.
 
 - **$** against no pruning: pooled over the sessions of the class, then the mean of each one's
@@ -72,8 +73,8 @@ def page(
         for _, _, size_class in reversed(CLASSES):
             group = [row for row in rows if row.rates == rates and row.size_class == size_class]
             if group:
-                tables += f"\n## {rates}-class, {group[0].sessions} sessions {_words(size_class)}\n\n{_HEAD}"
-                tables += "".join(map(_row, group))
+                tables += f"\n## {rates}-class, {group[0].sessions} sessions {_words(size_class)}\n\n"
+                tables += _table(group)
     return _PAGE.format(
         source=source,
         budget=f"{budget_tokens:,}",
@@ -83,6 +84,15 @@ def page(
         rates=rows[0].rates,
         losses="".join(map(_loss, found)),
     )
+
+
+def _table(group: Sequence[Row]) -> str:
+    """The rows of those that change anything, and which do not."""
+    idle = [f"`{row.policy}`" for row in group if row.tokens == 1.0]
+    told = [row for row in group if row.tokens != 1.0 or row.policy == UNPRUNED.name]
+    rest = [name for name in idle if name != f"`{UNPRUNED.name}`"]
+    same = f"\nShipped as they came by {', '.join(rest)}.\n" if rest else ""
+    return _HEAD + "".join(map(_row, told)) + same
 
 
 def _words(size_class: str) -> str:

@@ -1,5 +1,7 @@
 """The page of the docs that the economics yardstick writes."""
 
+from dataclasses import replace
+
 import pytest
 
 from bench.economics import Call, Pauses, Rates
@@ -51,9 +53,11 @@ def test_the_page_holds_every_row_the_losses_and_the_command() -> None:
     replayed = [session("none", "50-100k", *WHOLE[:2]), session("pinch", "50-100k", *LATE[:2])]
     rows = tally(replayed, TEN, Pauses())
     found = losses(replayed, "pinch", TEN, Pauses())
-    text = page(rows, found, "2 sessions", 50_000, "none expires", "python -m bench.economics")
+    idle = replace(next(row for row in rows if row.policy == "none"), policy="idle")
+    text = page([*rows, idle], found, "2 sessions", 50_000, "none expires", "python -m bench.economics")
     assert "## ten-class, 1 sessions of 50,000 to 100,000" in text
     assert "| `pinch` | +3% |" in text
+    assert "Shipped as they came by `idle`." in text
     assert "call 2 of 2 removes 30,000 tokens and writes 5,000 again" in text
     assert "pays back in 1 calls, 0 follow" in text
     assert "```\npython -m bench.economics\n```" in text
