@@ -17,7 +17,7 @@ from pinch_server.core.limits import Limits, Trigger
 from pinch_server.core.planning import begun_draft, form_at
 from pinch_server.core.prospect import Prospect
 from pinch_server.core.replay import Replay
-from tests.core.builders import Chat
+from tests.core.builders import Chat, round_of, said, user
 from tests.core.strategies import chats, limits_of
 from tests.core.walks import real_sessions, shipped_sizes, walk
 
@@ -111,3 +111,19 @@ def test_giving_up_early_decides_nothing_in_real_sessions() -> None:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(Prospect, "is_in_vain", lambda _self, _result: False)
                 assert planned(conversation, limits) == quickly, session
+
+
+def test_a_result_is_made_anew_only_when_its_identifiers_changed() -> None:
+    """Of the same texts and worth the form is asked once; said since, an identifier makes it ask again."""
+    chat = [user("go"), *round_of("ls", "src/app.py worker-3 " * 40), said("look at src/app.py"), user("on")]
+    conversation = Conversation(read_chat(chat))
+    draft = begun_draft(conversation, Chars3(), 0)
+    form_of = form_at(conversation, draft, replace(ECONOMIC, placeholder_chars=40))
+    texts = draft.results[0].originals
+    first = form_of(3).omit("ls", texts)
+    assert form_of(3).omit("ls", texts) is first
+    later = form_of(5).omit("ls", texts)
+    assert "src/app.py" in first[0]
+    assert "src/app.py" not in later[0]
+    plain = form_at(conversation, draft, Limits(placeholder_chars=40))
+    assert plain(5).omit("ls", texts) == later

@@ -13,7 +13,9 @@ from pinch_server.core.hints import Hints
 from pinch_server.core.limits import Limits, Stability, TrimStyle
 from pinch_server.core.plan import Action, Plan, Ranking, Stats
 from pinch_server.core.replay import Replay
+from pinch_server.core.retried import Made, Retried
 from pinch_server.core.tally import Tally
+from pinch_server.core.trimming import Step
 from pinch_server.core.window import window_at
 
 
@@ -96,10 +98,13 @@ def form_at(conversation: Conversation, draft: Draft, limits: Limits) -> FormAt:
         plain = PlainForm()
         return lambda _end: plain
     hints = Hints(conversation.messages, draft)
+    made: dict[tuple[int, Step], Made] = {}
 
     def keyed(end: int) -> Form:
         hints.read(end)
-        return KeyedForm(hints.weigh, limits.placeholder_chars)
+        form = KeyedForm(hints.weigh, limits.placeholder_chars)
+        # Only an event that may be taken back is tried twice.
+        return Retried(form, made) if limits.is_reckoned else form
 
     return keyed
 

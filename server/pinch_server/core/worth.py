@@ -20,3 +20,8 @@ class Weighed:
 
     sightings: Sightings
     worth: Ints
+
+    @property
+    def sign(self) -> bytes:
+        """All of it that the text alone does not give: of the same text and sign a form makes the same."""
+        return self.worth.tobytes()

@@ -1,0 +1,62 @@
+"""What a keyed form made of each result last: an event that is tried again and again makes little anew.
+
+An event that is taken back is tried again at a later point. By then most identifiers are worth what they
+were, and of the same texts and the same worth a form makes the same texts.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pinch_server.core.forms import KeyedForm
+from pinch_server.core.trimming import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was made of a result once.
+
+    Attributes:
+        texts: Its texts as they came; held, so that their `id` stays theirs.
+        signs: What the form went by beside them, text by text.
+        made: The texts in their place.
+    """
+
+    texts: Sequence[str]
+    signs: list[bytes]
+    made: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """The keyed form at one event, with what it made at earlier ones.
+
+    Attributes:
+        form: The form at this event.
+        made: By the `id` of a result's texts and the step.
+    """
+
+    form: KeyedForm
+    made: dict[tuple[int, Step], Made]
+    has_second_step: bool = True
+
+    def step_of(self, tool: str, texts: Sequence[str]) -> Step:
+        """How far texts already are by their own shape."""
+        return self.form.step_of(tool, texts)
+
+    def elide(self, texts: Sequence[str]) -> list[str]:
+        """The texts with their middle left out."""
+        return self._made(Step.ELIDED, texts, lambda form: form.elide(texts))
+
+    def omit(self, tool: str, texts: Sequence[str]) -> list[str]:
+        """A placeholder in their place."""
+        return self._made(Step.OMITTED, texts, lambda form: form.omit(tool, texts))
+
+    def _made(self, step: Step, texts: Sequence[str], make: Callable[[KeyedForm], list[str]]) -> list[str]:
+        weighed = {text: self.form.weigh(text) for text in texts}
+        signs = [one.sign for one in weighed.values()]
+        known = self.made.get((id(texts), step))
+        if known is not None and known.signs == signs:
+            return known.made
+        made = make(KeyedForm(weighed.__getitem__, self.form.placeholder_chars))
+        self.made[id(texts), step] = Made(texts, signs, made)
+        return made
