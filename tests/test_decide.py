@@ -10,6 +10,7 @@ from pinch_server.core.counting import COUNTERS, Chars3
 from pinch_server.core.decision import Decision
 from pinch_server.core.limits import Limits
 from pinch_server.core.plan import Ranking
+from pinch_server.core.scoring import Scoring
 from pinch_server.decide import (
     STORED_CHARS,
     Body,
@@ -19,6 +20,8 @@ from pinch_server.decide import (
     InvalidCallError,
     Policy,
     PruneCall,
+    Ranker,
+    RankingPolicy,
     limits_of,
     read_call,
 )
@@ -62,11 +65,18 @@ class Left:
 
 
 def decide(
-    call: PruneCall, *, limits: Limits = SMALL, is_enabled: bool = True, counting: str = "chars3"
+    call: PruneCall,
+    *,
+    limits: Limits = SMALL,
+    is_enabled: bool = True,
+    counting: str = "chars3",
+    scoring: Scoring = Scoring.AGE,
 ) -> Left:
     kept, watched = Kept(), Watched()
     policy = Policy(limits, is_enabled, "fingerprint", b"key")
-    decider = Decider(policy, COUNTERS[counting], kept, watched, SystemClock(), Uuid7Ids())
+    clock = SystemClock()
+    ranker = Ranker(clock, RankingPolicy(scoring))
+    decider = Decider(policy, COUNTERS[counting], kept, watched, clock, Uuid7Ids(), ranker)
     answer = decider.decide(call)
     (row,) = kept.decisions
     return Left(answer, row, watched)
@@ -130,14 +140,14 @@ def test_fixed_tokens_count_when_switched_off() -> None:
     ],
 )
 def test_every_stage_is_timed_by_itself(call: PruneCall, stages: list[str]) -> None:
-    """A body that changes goes through every stage there is a label for; the others write nothing."""
+    """A body that changes goes through every stage but ranking, which age does without."""
     assert decide(call).watched.stages == stages
     assert set(stages) <= set(STAGES)
 
 
 def test_every_stage_label_is_moved() -> None:
     """No stage has a label that no call ever moves."""
-    assert tuple(decide(PruneCall(Body(body()))).watched.stages) == STAGES
+    assert tuple(decide(PruneCall(Body(body())), scoring=Scoring.LEXICAL).watched.stages) == STAGES
 
 
 def test_how_candidates_were_ordered_is_counted() -> None:

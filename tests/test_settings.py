@@ -90,6 +90,11 @@ OTHER = {
     "objective.cache_write_rate": ("3.75", "3.75"),
     "log.level": ("error", "error"),
     "log.format": ("console", "console"),
+    "traces.enabled": ("true", True),
+    "traces.endpoint": ("https://u:p@host:4318", "https://u:********@host:4318"),
+    "traces.protocol": ("grpc", "grpc"),
+    "traces.sample_ratio": ("0.1", 0.1),
+    "traces.timeout_seconds": ("0.5", 0.5),
 }
 CACHE = {"cache_write_multiplier", "cache_read_multiplier", "cache_expected_calls"}
 SINGLE_VALUED = {"stability": "replay", "trim_style": "keyed"}
@@ -191,6 +196,13 @@ def test_without_a_source_the_defaults_hold() -> None:
             "cache_write_rate": "",
         },
         "log": {"level": "info", "format": "json"},
+        "traces": {
+            "enabled": False,
+            "endpoint": "http://127.0.0.1:4318",
+            "protocol": "http",
+            "sample_ratio": 1.0,
+            "timeout_seconds": 5.0,
+        },
     }
 
 

@@ -1,6 +1,7 @@
 """What the use case needs from the world, each as one small protocol."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
@@ -49,6 +50,23 @@ class Embedder(Protocol):
     def close(self) -> None:
         """Lets go of what it holds."""
         ...
+
+
+class RoundTrip(Protocol):
+    """One round trip to another service, as whoever traces calls sees it."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers that go with it."""
+        ...
+
+    def failed(self, fault: str) -> None:
+        """Notes why there was no answer, as a slug."""
+        ...
+
+
+RoundTrips = Callable[[], AbstractContextManager[RoundTrip]]
+"""Makes the context of a round trip; called in the thread of the call that it is for."""
 
 
 class Recorder(Protocol):

@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +160,7 @@ def test_new_tokens_reach_every_process(service: RunningServer, at: Pair, tls: T
 def test_a_new_certificate_reaches_every_worker_under_load(
     service: RunningServer, authority: Authority, at: Pair, tls: Tls
 ) -> None:
-    """While both workers are called on new connections, a broken and a good pair come: no call fails."""
+    """Under calls on new connections a broken and good pairs come: no call fails, and their end is told."""
     stop, failed, calls = threading.Event(), [], [0, 0]
 
     def keep_calling(index: int) -> None:
@@ -189,6 +190,10 @@ def test_a_new_certificate_reaches_every_worker_under_load(
         two_more()
         until(lambda: metric(service, authority, taken) >= before + 3)
         two_more()
+        authority.issue("shorter", ends="20980101000000Z").copy_to(at)
+        until(lambda: metric(service, authority, taken) >= before + 6)
+        ends = datetime(2098, 1, 1, tzinfo=UTC).timestamp()
+        assert metric(service, authority, "pinch_certificate_expires_timestamp_seconds") == ends
     finally:
         stop.set()
         for caller in callers:

@@ -103,15 +103,16 @@ def test_the_client_needs_the_base_alone() -> None:
 
 
 def test_the_server_needs_what_its_extra_declares() -> None:
-    """Each third-party import of the server is of a distribution in the base or in [server]."""
-    assert undeclared(SERVER, declared() | declared("server")) == []
+    """Each third-party import of the server is of a distribution in the base, in [server] or in [otel]."""
+    assert undeclared(SERVER, declared() | declared("server") | declared("otel")) == []
 
 
 def test_every_declared_dependency_is_used() -> None:
     """No distribution is asked of a user that no file imports."""
     used = {name for module in third_party(SERVER) | third_party(CLIENT) for name in providers(module)}
     used |= {name for path, module in imported_modules(ROOT / "migrations") for name in providers(module)}
-    assert (declared() | declared("server") | declared("postgres")) - used - LOADED_BY_NAME == set()
+    asked = set().union(declared(), *map(declared, ("server", "postgres", "otel")))
+    assert asked - used - LOADED_BY_NAME == set()
 
 
 def test_the_command_looks_for_each_of_the_extras_distributions() -> None:

@@ -56,6 +56,7 @@ def test_a_call_leaves_one_line_with_its_decision() -> None:
         "format": None,
         "persisted": True,
         "labels": {"team": "blue"},
+        "trace_id": None,
     }
 
 

@@ -67,6 +67,7 @@ class FaultServer:
         fault: What it does wrong with the requests that come from now on.
         requests: The bodies of the requests that came, parsed.
         authorizations: Their Authorization headers.
+        traceparents: Their traceparent headers.
         connections: Connections accepted.
     """
 
@@ -74,6 +75,7 @@ class FaultServer:
         self.fault: str | None = None
         self.requests: list[dict[str, Any]] = []
         self.authorizations: list[str] = []
+        self.traceparents: list[str] = []
         self.connections = 0
         self._model = _model()
         self._loop = asyncio.new_event_loop()
@@ -143,6 +145,7 @@ class FaultServer:
         }
         body: dict[str, Any] = json.loads(await reader.readexactly(int(headers.get("content-length", "0"))))
         self.authorizations.append(headers.get("authorization", ""))
+        self.traceparents.append(headers.get("traceparent", ""))
         self.requests.append(body)
         self.arrived.set()
         return body

@@ -60,7 +60,9 @@ def grpc_door(settings: Settings, metrics: Metrics, clock: Callable[[], float]) 
     try:
         certificate = None
         if tls.cert is not None and tls.key is not None and not parse_listen(settings.server.listen).path:
-            certificate = watched_certificate(tls.cert, tls.key, tls.client_ca, clock)
+            certificate = watched_certificate(
+                tls.cert, tls.key, tls.client_ca, clock, lambda read: _note_end(metrics, read)
+            )
             certificate.tell(metrics.door_files_changed)
         return GrpcDoor(certificate, _tokens(settings, metrics, clock))
     except DoorFileError as error:
@@ -77,7 +79,7 @@ def http_door(settings: Settings, metrics: Metrics, clock: Callable[[], float]) 
     try:
         context = None
         if tls.http and tls.cert is not None and tls.key is not None:
-            context = _watched_context(tls.cert, tls.key, clock)
+            context = _watched_context(tls.cert, tls.key, clock, metrics)
             context.tell(metrics.door_files_changed)
         return HttpDoor(context, _tokens(settings, metrics, clock))
     except DoorFileError as error:
@@ -112,9 +114,15 @@ def _tokens(settings: Settings, metrics: Metrics, clock: Callable[[], float]) ->
     return tokens
 
 
-def _watched_context(chain: Path, key: Path, clock: Callable[[], float]) -> Watched[ssl.SSLContext]:
+def _note_end(metrics: Metrics, certificate: Certificate) -> None:
+    metrics.certificate_expires(certificate.expires.timestamp())
+
+
+def _watched_context(
+    chain: Path, key: Path, clock: Callable[[], float], metrics: Metrics
+) -> Watched[ssl.SSLContext]:
     def read() -> ssl.SSLContext:
-        read_certificate(chain, key)
+        _note_end(metrics, read_certificate(chain, key))
         return server_context(chain, key)
 
     return Watched("certificate", [chain, key], read, clock)

@@ -7,6 +7,7 @@ from pinch_server import state
 from pinch_server.app.doors import grpc_door, most_calls
 from pinch_server.app.knobs import InForce, Knobs, Turn
 from pinch_server.app.start import StartError
+from pinch_server.app.traces import open_traces
 from pinch_server.clock import CountedIds, StandingClock, SystemClock, Uuid7Ids
 from pinch_server.decide import Decider, Ranker
 from pinch_server.embeddings.chosen import open_embedder
@@ -14,7 +15,9 @@ from pinch_server.embeddings.errors import ModelFilesError
 from pinch_server.embeddings.provider import CachedEmbedder
 from pinch_server.observe.logs import log_call, log_change
 from pinch_server.observe.metrics import Metrics
+from pinch_server.observe.traced import TracedObserver
 from pinch_server.policy import counter_of, objective_of, policy_of, ranking_policy_of
+from pinch_server.ports import RoundTrips
 from pinch_server.rpc.admin_service import AdminService
 from pinch_server.rpc.asked_faults import AskedFaults
 from pinch_server.rpc.gates import Auth, Overload
@@ -96,13 +99,18 @@ class Serving:
         except OSError as error:
             raise StartError(f"the state directory cannot be used: {error}") from error
         door = grpc_door(settings, self._metrics, clock.monotonic)
+        traces = open_traces(settings.traces, self._metrics)
+        if traces is not None:
+            stops.callback(traces.close)
+        observer = self._metrics if traces is None else TracedObserver(self._metrics, traces)
         store = self._open_store(stops, journal_bytes)
-        ranker = Ranker(clock, ranking_policy_of(settings), self._open_embedder(clock, store, stops))
+        embedder = self._open_embedder(clock, store, stops, None if traces is None else traces.round_trip)
+        ranker = Ranker(clock, ranking_policy_of(settings), embedder)
         decider = Decider(
             policy_of(settings, key),
             counter_of(settings),
             store.recorder,
-            self._metrics,
+            observer,
             clock,
             ids,
             ranker,
@@ -134,6 +142,7 @@ class Serving:
                     if most is None
                     else Overload(lambda: threads.calls.in_flight, most, self._metrics),
                     auth=None if door.tokens is None else Auth(door.tokens, self._metrics),
+                    spans=traces,
                 ),
                 clock,
                 threads=threads,
@@ -166,9 +175,13 @@ class Serving:
         stops.callback(store.close)
         return store
 
-    def _open_embedder(self, clock: SystemClock, store: Store, stops: ExitStack) -> CachedEmbedder | None:
+    def _open_embedder(
+        self, clock: SystemClock, store: Store, stops: ExitStack, around: RoundTrips | None
+    ) -> CachedEmbedder | None:
         try:
-            embedder = open_embedder(self._settings.relevance, self._metrics, clock.monotonic, store.vectors)
+            embedder = open_embedder(
+                self._settings.relevance, self._metrics, clock.monotonic, store.vectors, around
+            )
         except ModelFilesError as error:
             raise StartError(f"{error}; or set relevance.scoring to lexical") from error
         if embedder is not None:

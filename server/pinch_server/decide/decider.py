@@ -174,6 +174,8 @@ class Decider:
         ranking = self._ranker.for_call(tally, limits, patience)
         kept = SettledCheckpoints(self._checkpoints, ranking)
         plan = plan_pruning(conversation, limits, self._counter, order=ranking, checkpoints=kept, tally=tally)
+        if ranking.seconds:
+            self._observer.stage("rank", ranking.seconds)
         if ranking.reason:
             # As with the checkpoints: no later call may go on from a plan that was made without vectors.
             tally.left_off = None

@@ -118,6 +118,7 @@ class CallRanking:
         when_gone: Registers what to do when the call ends.
         until: When embedding must be over, on the monotonic clock (seconds).
         reason: Why some event so far was not ranked as it should be; empty when none was.
+        seconds: How long ranking took so far, by age alone not counted (seconds).
     """
 
     messages: Sequence[Message]
@@ -130,6 +131,7 @@ class CallRanking:
     when_gone: WhenGone | None
     until: float
     reason: str = field(default="", init=False)
+    seconds: float = field(default=0.0, init=False)
 
     def __call__(self, candidates: Sequence[DraftResult], end: int) -> Ranked:
         """Ranks the candidates of the event before which `end` messages stand."""
@@ -138,6 +140,13 @@ class CallRanking:
             return Ranked(range(len(candidates)), Ranking.UNIFORM, OLDEST_FIRST)
         if len(candidates) < 2:
             return Ranked(range(len(candidates)), Ranking.NOT_NEEDED)
+        began = self.clock.monotonic()
+        ranked = self._by_match(candidates, end)
+        self.seconds += self.clock.monotonic() - began
+        return ranked
+
+    def _by_match(self, candidates: Sequence[DraftResult], end: int) -> Ranked:
+        scoring = self.scoring
         query = ranking_query(self.messages, end)
         texts = ["\n".join(candidate.originals) for candidate in candidates]
         vectors, reason = None, ""

@@ -36,15 +36,32 @@ class Certificate:
 
 
 def watched_certificate(
-    chain: Path, key: Path, client_roots: Path | None, clock: Callable[[], float]
+    chain: Path,
+    key: Path,
+    client_roots: Path | None,
+    clock: Callable[[], float],
+    taken: Callable[[Certificate], None] = lambda _: None,
 ) -> Watched[Certificate]:
     """A certificate that is read anew when one of its files changes.
+
+    Args:
+        chain: File of the certificate and those that link it to a root, in PEM.
+        key: File of its private key, in PEM, without a password.
+        client_roots: File of the roots that clients' certificates lead to, in PEM.
+        clock: The monotonic clock (seconds).
+        taken: Given each certificate that is in force from then on.
 
     Raises:
         DoorFileError: It cannot be used.
     """
     paths = [chain, key] if client_roots is None else [chain, key, client_roots]
-    return Watched("certificate", paths, lambda: read_certificate(chain, key, client_roots), clock)
+
+    def read() -> Certificate:
+        certificate = read_certificate(chain, key, client_roots)
+        taken(certificate)
+        return certificate
+
+    return Watched("certificate", paths, read, clock)
 
 
 def read_certificate(chain: Path, key: Path, client_roots: Path | None = None) -> Certificate:

@@ -7,6 +7,7 @@ from pinch_server.core.embedding import Fault
 from pinch_server.embeddings.breaker import Breaker
 from pinch_server.embeddings.cache import VectorCache
 from pinch_server.embeddings.provider import CachedEmbedder, VectorStore
+from pinch_server.ports import RoundTrips
 from pinch_server.settings import RelevanceSettings
 
 
@@ -35,6 +36,7 @@ def open_embedder(
     observer: EmbeddingObserver,
     monotonic: Callable[[], float],
     store: VectorStore | None = None,
+    around: RoundTrips | None = None,
 ) -> CachedEmbedder | None:
     """Makes ready what the scoring needs; nothing is asked of an endpoint yet.
 
@@ -43,6 +45,7 @@ def open_embedder(
         observer: Counts.
         monotonic: A clock that never goes back (seconds).
         store: Keeps an endpoint's vectors between processes; None: they live as long as this one.
+        around: Is around each round trip to an endpoint; None: nothing is.
 
     Returns:
         The embedder; None where ranking needs no vectors.
@@ -60,7 +63,7 @@ def open_embedder(
         from pinch_server.embeddings.http import Endpoint, HttpEmbedder  # noqa: PLC0415
 
         return CachedEmbedder(
-            HttpEmbedder(Endpoint(settings.endpoint, settings.model), settings.api_key),
+            HttpEmbedder(Endpoint(settings.endpoint, settings.model), settings.api_key, around),
             model=settings.model,
             cache=cache,
             breaker=Breaker(monotonic),

@@ -6,9 +6,10 @@ over connecting, sending and every byte of the answer, and so that a caller that
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Final
 
 import aiohttp
@@ -21,6 +22,7 @@ from pinch_server.core.excerpts import excerpt
 from pinch_server.embeddings.batches import MOST_BYTES, MOST_TEXTS, batches
 from pinch_server.embeddings.loop import LoopThread, WhenGone
 from pinch_server.embeddings.replies import read_reply
+from pinch_server.ports import RoundTrip, RoundTrips
 
 _CONNECTIONS: Final = 16
 _KEEP_ALIVE_SECONDS: Final = 60.0
@@ -52,15 +54,30 @@ class Endpoint:
     most_bytes: int = MOST_BYTES
 
 
+@dataclass(frozen=True, slots=True)
+class _Untraced:
+    """A round trip that nobody traces."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def failed(self, fault: str) -> None:
+        """Notes nothing."""
+
+
+def _untraced() -> AbstractContextManager[RoundTrip]:
+    return nullcontext(_Untraced())
+
+
 class HttpEmbedder:
     """Asks an endpoint. Shared by threads; one per process, closed once.
 
     Args:
         endpoint: Where to ask.
         api_key: Sent as a bearer token unless empty; shown nowhere.
+        around: Is around each round trip; None: nothing is.
     """
 
-    def __init__(self, endpoint: Endpoint, api_key: str = "") -> None:
+    def __init__(self, endpoint: Endpoint, api_key: str = "", around: RoundTrips | None = None) -> None:
         self._endpoint = endpoint
         self._url = f"{endpoint.base_url.rstrip('/')}/embeddings"
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -69,6 +86,7 @@ class HttpEmbedder:
         self._loop = LoopThread("pinch-embeddings")
         self._session: aiohttp.ClientSession | None = None
         self._is_closed = False
+        self._around = around or _untraced
 
     def embed(
         self, texts: Sequence[str], seconds: float, when_gone: WhenGone | None = None
@@ -87,8 +105,18 @@ class HttpEmbedder:
             return Vectors(np.zeros((0, 0), dtype=np.float32))
         if seconds <= 0:
             return Unavailable(Fault.TIMEOUT, "no time was left to ask")
+        with self._around() as trip:
+            answer = self._answer(texts, seconds, when_gone, trip.headers)
+            if isinstance(answer, Unavailable):
+                trip.failed(answer.fault)
+        return answer
+
+    def _answer(
+        self, texts: Sequence[str], seconds: float, when_gone: WhenGone | None, headers: Mapping[str, str]
+    ) -> Vectors | Unavailable:
         try:
-            return self._loop.run(self._ask(tuple(texts), seconds), seconds=seconds, when_gone=when_gone)
+            asked = self._ask(tuple(texts), seconds, headers)
+            return self._loop.run(asked, seconds=seconds, when_gone=when_gone)
         except TimeoutError:
             return Unavailable(Fault.TIMEOUT, f"no whole answer within {seconds:.3f} s")
         except CancelledError:
@@ -106,14 +134,16 @@ class HttpEmbedder:
             await self._session.close()
             self._session = None
 
-    async def _ask(self, texts: tuple[str, ...], seconds: float) -> Vectors | Unavailable:
+    async def _ask(
+        self, texts: tuple[str, ...], seconds: float, headers: Mapping[str, str]
+    ) -> Vectors | Unavailable:
         """All requests of a round trip, side by side; the first that fails ends the others.
 
         Raises:
             TimeoutError: The time ran out.
         """
         parts = batches(texts, most_texts=self._endpoint.most_texts, most_bytes=self._endpoint.most_bytes)
-        tasks = [asyncio.create_task(self._part([texts[at] for at in part])) for part in parts]
+        tasks = [asyncio.create_task(self._part([texts[at] for at in part], headers)) for part in parts]
         try:
             async with asyncio.timeout(seconds):
                 for done in asyncio.as_completed(tasks):
@@ -131,28 +161,28 @@ class HttpEmbedder:
             )
         return Vectors(np.concatenate(rows))
 
-    async def _part(self, texts: list[str]) -> NDArray[np.float32] | Unavailable:
+    async def _part(self, texts: list[str], headers: Mapping[str, str]) -> NDArray[np.float32] | Unavailable:
         """One request; a second one with its long texts halved when they are too long for the model."""
-        answer = await self._post(texts)
+        answer = await self._post(texts, headers)
         if isinstance(answer, Unavailable) and answer.fault is Fault.TOO_LONG:
             # The error does not say which text it was: halve those that may have been.
             limit = max(max(map(len, texts)) // 2, 1)
-            answer = await self._post([excerpt(text, limit) for text in texts])
+            answer = await self._post([excerpt(text, limit) for text in texts], headers)
         return answer
 
-    async def _post(self, texts: list[str]) -> NDArray[np.float32] | Unavailable:
+    async def _post(self, texts: list[str], headers: Mapping[str, str]) -> NDArray[np.float32] | Unavailable:
         whole = [text.encode("utf-8", "replace").decode() for text in texts]
         body = msgspec.json.encode(
             {"model": self._endpoint.model, "input": whole, "encoding_format": "base64"}
         )
         try:
             try:
-                return await self._exchange(body, len(texts))
+                return await self._exchange(body, len(texts), headers)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
                 if isinstance(error, aiohttp.ClientConnectorError):
                     raise
                 # A kept-alive connection that the server had closed meanwhile; nothing was answered on it.
-                return await self._exchange(body, len(texts))
+                return await self._exchange(body, len(texts), headers)
         except aiohttp.ClientConnectorError as error:
             return Unavailable(
                 Fault.REFUSED, f"cannot connect: {error.os_error.strerror or 'no reason given'}"
@@ -164,13 +194,16 @@ class HttpEmbedder:
         except aiohttp.ClientError:
             return Unavailable(Fault.MALFORMED, "the answer is not HTTP")
 
-    async def _exchange(self, body: bytes, count: int) -> NDArray[np.float32] | Unavailable:
+    async def _exchange(
+        self, body: bytes, count: int, headers: Mapping[str, str]
+    ) -> NDArray[np.float32] | Unavailable:
         """Sends one request and reads its answer.
 
         Raises:
             aiohttp.ClientError: There was no whole answer.
         """
-        async with self._opened().post(self._url, data=body, allow_redirects=False) as response:
+        posted = self._opened().post(self._url, data=body, headers=headers, allow_redirects=False)
+        async with posted as response:
             most = _REPLY_BYTES + (count * _VECTOR_BYTES if response.status == 200 else 0)
             answer = bytearray()
             async for chunk in response.content.iter_any():

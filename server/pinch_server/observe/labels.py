@@ -18,8 +18,8 @@ RESULTS: Final = (
 """How a decision came out."""
 ACTIONS: Final = ("elided", "omitted", "capped")
 """What was done to one tool result."""
-STAGES: Final = ("read", "plan", "write", "record")
-"""The steps of one decision, in their order."""
+STAGES: Final = ("read", "rank", "plan", "write", "record")
+"""The steps of one decision, in the order of their ends: counting is part of reading, ranking of planning."""
 RELEVANCE_OUTCOMES: Final = ("hybrid", "cosine", "lexical", "uniform", "not_needed")
 """How the candidates of one decision were ordered."""
 EMBEDDER_FAULTS: Final = tuple(Fault)
@@ -46,6 +46,10 @@ CODES: Final = (
     "DATA_LOSS",
     "UNAUTHENTICATED",
 )
+SERVER_FAULTS: Final = frozenset(
+    {"UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"}
+)
+"""Those with which a server's span is an error: OpenTelemetry's semantic conventions for gRPC."""
 CALL_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 STAGE_BUCKETS: Final = (
     0.0001,

@@ -131,6 +131,7 @@ def log_call(
     format: str | None = None,
     persisted: bool | None = None,
     labels: Mapping[str, str] | None = None,
+    trace_id: str | None = None,
 ) -> None:
     """Writes the one line a finished call leaves.
 
@@ -150,6 +151,7 @@ def log_call(
         persisted: Whether the decision was recorded.
         labels: The caller's own words: the first 16 by name, names and values each cut at 128 characters and
             without control characters.
+        trace_id: The trace that the call's span belongs to.
     """
     if not _STATE.takes_calls:
         return
@@ -166,6 +168,7 @@ def log_call(
         "format": format,
         "persisted": persisted,
         "labels": _bounded(labels) if labels else None,
+        "trace_id": trace_id,
     }
     facts.update((name, value) for name, value in optional.items() if value is not None)
     queue = _STATE.direct

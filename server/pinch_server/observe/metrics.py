@@ -89,6 +89,12 @@ class Metrics:
         self._worker_restarts = self._counter(
             "pinch_worker_restarts_total", "Worker processes that ended unasked and were started anew."
         ).labels()
+        spans = self._counter(
+            "pinch_spans_total",
+            "Spans of calls, by what became of them; none where traces are off.",
+            ("result",),
+        )
+        self._spans_sent, self._spans_lost = spans.labels("sent"), spans.labels("lost")
         build = self._gauge(
             "pinch_build_info", "Always 1; its label is the running version.", ("version",), "max"
         ).labels(version)
@@ -139,6 +145,12 @@ class Metrics:
             for kind in ("certificate", "tokens")
             for result in ("taken", "kept")
         }
+        self._certificate_expires = self._gauge(
+            "pinch_certificate_expires_timestamp_seconds",
+            "When the server's certificate ends, as looked at with its last new connection, in seconds since"
+            " 1970; 0 without TLS.",
+            merge="max",
+        ).labels()
 
     def _declare_decisions(self) -> None:
         decisions = self._counter(
@@ -258,6 +270,10 @@ class Metrics:
         """Counts a change of the `certificate` or `tokens` files: `taken`, or the old ones `kept`."""
         self._read_anew[kind, result].inc()
 
+    def certificate_expires(self, timestamp: float) -> None:
+        """Notes when the certificate in force ends (seconds since 1970)."""
+        self._certificate_expires.set(timestamp)
+
     def decided(
         self,
         *,
@@ -354,6 +370,14 @@ class Metrics:
     def log_line_dropped(self) -> None:
         """Counts a log line that was lost."""
         self._lines_dropped.inc()
+
+    def spans_sent(self, count: int) -> None:
+        """Counts spans that a collector took."""
+        self._spans_sent.inc(count)
+
+    def spans_lost(self, count: int) -> None:
+        """Counts spans that no collector took."""
+        self._spans_lost.inc(count)
 
     def worker_restarted(self) -> None:
         """Counts a worker that ended unasked and is started anew."""

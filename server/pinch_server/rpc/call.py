@@ -33,6 +33,7 @@ class Call:
         budget_met: Whether what ships is within it.
         format: The dialect the body was read in.
         persisted: Whether the decision or report was recorded.
+        trace_id: The trace that its span belongs to, where it has one.
     """
 
     method: str
@@ -50,6 +51,7 @@ class Call:
     budget_met: bool | None = None
     format: str | None = None
     persisted: bool | None = None
+    trace_id: str | None = None
 
     def add_trailer(self, name: str, value: str | bytes) -> None:
         """Sends one more pair of metadata with the status."""

@@ -10,6 +10,7 @@ from pinch_server.rpc.call import REQUEST_ID_CHARS, Call
 from pinch_server.rpc.chain import Gate, Interceptor
 from pinch_server.rpc.errors import NobodyWaitsError, abort, code_of
 from pinch_server.rpc.gates import HEALTH, Auth, Overload
+from pinch_server.rpc.traced import CallSpans, Traced
 
 REQUEST_ID_HEADER: Final = "x-request-id"
 """Metadata that names a call: taken from the request where it is there, sent back with every status."""
@@ -37,6 +38,7 @@ class CallLog(Protocol):
         format: str | None,
         persisted: bool | None,
         labels: Mapping[str, str],
+        trace_id: str | None,
     ) -> None:
         """Writes it; see `Call` for the facts."""
         ...
@@ -62,6 +64,7 @@ def standard_interceptors(
     *,
     overload: Overload | None = None,
     auth: Auth | None = None,
+    spans: CallSpans | None = None,
 ) -> tuple[Interceptor | Gate, ...]:
     """The interceptors in their order, the outermost first.
 
@@ -72,9 +75,11 @@ def standard_interceptors(
         new_request_id: Makes an id for a call whose caller gave none.
         overload: Turns away calls that are too many; None: there are never too many.
         auth: Turns away callers without the right token; None: none is needed.
+        spans: Makes a span of each call; None: there are none.
     """
     return (
         Interceptor("request_id", lambda call: _RequestId(call, new_request_id)),
+        *(() if spans is None else (Interceptor("trace", lambda call: Traced(call, spans)),)),
         Interceptor("log", lambda call: _Logged(call, log, clock)),
         Interceptor("metrics", lambda call: _Counted(call, metrics, clock)),
         *(() if overload is None else (Gate("overload", overload),)),
@@ -141,6 +146,7 @@ class _Logged:
                 format=call.format,
                 persisted=call.persisted,
                 labels=call.labels,
+                trace_id=call.trace_id,
             )
         except Exception as error:  # noqa: BLE001 no bookkeeping is worth an answer
             _tell_failed("log", error)

@@ -17,6 +17,7 @@ from pinch_server.settings.objective import ObjectiveSettings
 from pinch_server.settings.relevance import RelevanceSettings
 from pinch_server.settings.runtime import RUNTIME_KEYS, knobs_of, turned
 from pinch_server.settings.shown import ShownSetting, Source, shown_settings, sources
+from pinch_server.settings.traces import TracesSettings
 
 __all__ = [
     "CONFIG_VARIABLE",
@@ -34,6 +35,7 @@ __all__ = [
     "Source",
     "StoreSettings",
     "TlsSettings",
+    "TracesSettings",
     "default_state_dir",
     "json_schema",
     "knobs",

@@ -106,6 +106,22 @@ def http_url(url: str) -> str:
     return url
 
 
+def collector_url(url: str) -> str:
+    """An address that spans can be sent to.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not url:
+        raise ValueError("an empty text is no URL; give http://HOST:PORT or https://HOST:PORT")
+    try:
+        return http_url(url)
+    except ValueError:
+        raise ValueError(
+            "the URL (not shown) is not legal; give http://HOST:PORT or https://HOST:PORT"
+        ) from None
+
+
 def _can_be_read(rest: str) -> bool:
     """Whether what follows `://` has a numeric port or none, and nothing that no database can take."""
     if "\0" in unquote(rest) or not rest.isprintable():

@@ -46,6 +46,7 @@ _TITLES: Final = {
     "journal": "Journal",
     "objective": "Savings in money",
     "log": "Log",
+    "traces": "Traces",
 }
 
 

@@ -17,6 +17,7 @@ from pinch_server.settings.doors import OptionalFile, TlsSettings
 from pinch_server.settings.marks import Told, Within
 from pinch_server.settings.objective import ObjectiveSettings
 from pinch_server.settings.relevance import RelevanceSettings
+from pinch_server.settings.traces import TracesSettings
 
 PREFIX: Final = "PINCH_"
 NESTED: Final = "__"
@@ -257,6 +258,7 @@ class Settings(BaseSettings):
     journal: JournalSettings = JournalSettings()
     objective: ObjectiveSettings = ObjectiveSettings()
     log: LogSettings = LogSettings()
+    traces: TracesSettings = TracesSettings()
 
     @classmethod
     def settings_customise_sources(
