@@ -34,6 +34,7 @@ class RunningServer:
         workers: `host:port` of each worker's own port; empty where one process does all.
         process: The process itself.
         log: The file that takes what it writes to standard error.
+        mouths: `host:port` of the HTTP endpoints for gateways; empty where there are none.
     """
 
     grpc: str
@@ -42,6 +43,7 @@ class RunningServer:
     workers: tuple[str, ...]
     process: subprocess.Popen[bytes]
     log: Path
+    mouths: str = ""
 
     def stop(self) -> int:
         """Asks the server to stop (SIGTERM) and waits for it; harmless when it has ended already.
@@ -91,7 +93,13 @@ def _ready(line: bytes, process: subprocess.Popen[bytes], log: Path) -> RunningS
     try:
         ready = json.loads(line)
         return RunningServer(
-            ready["grpc"], ready["http"], ready["database"], tuple(ready["workers"]), process, log
+            ready["grpc"],
+            ready["http"],
+            ready["database"],
+            tuple(ready["workers"]),
+            process,
+            log,
+            ready["mouths"],
         )
     except (ValueError, KeyError, TypeError) as error:
         raise ServerError(f"the server's ready line was not understood: {line!r}") from error

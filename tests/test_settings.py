@@ -104,6 +104,10 @@ TLS = {
     "server.tls.key": ("~/key.pem", str(Path("~/key.pem").expanduser())),
     "server.tls.client_ca": ("ca.pem", "ca.pem"),
     "server.tls.http": ("true", True),
+    "gateways.mouths": ("compact, prune", ["compact", "prune"]),
+    "gateways.listen": ("[::1]:0", "[::1]:0"),
+    "gateways.mouth_seconds": ("2", 2.0),
+    "gateways.envoy_seconds": ("0.5", 0.5),
 }
 
 
@@ -185,6 +189,12 @@ def test_without_a_source_the_defaults_hold() -> None:
             "max_connection_grace_seconds": 30.0,
             "channelz": False,
             "drain_seconds": 10.0,
+        },
+        "gateways": {
+            "mouths": [],
+            "listen": "127.0.0.1:9465",
+            "mouth_seconds": 1.0,
+            "envoy_seconds": 0.15,
         },
         "store": {"database_url": "", "state_dir": "/home/pinch/.local/state/pinch", "migrate": False},
         "journal": {"fsync": False, "max_bytes": 268_435_456, "batch": 500},

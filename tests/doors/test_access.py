@@ -11,11 +11,12 @@ import grpc
 import pytest
 from google.protobuf import descriptor_pool
 
-from pinch_server.doors.access import GRPC, HTTP, Role
+from pinch_server.doors.access import GRPC, HTTP, MOUTHS, Role
 from pinch_server.doors.tokens import Tokens, watched_tokens
 from pinch_server.doors.watched import Watched
 from pinch_server.rpc.server import METHODS
 from pinch_server.web.http import HttpPort
+from tests.gateways.ports import opened
 from tests.rpc.service import Service, refusal, running
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "security.md"
@@ -74,7 +75,7 @@ def asked(service: Service, method: str, caller: str) -> str:
 
 def test_the_page_has_every_method_and_page() -> None:
     """The table of the page on security names what the table of the code names, and nothing else."""
-    assert MATRIX.keys() == GRPC.keys() | HTTP.keys()
+    assert MATRIX.keys() == GRPC.keys() | HTTP.keys() | MOUTHS.keys()
 
 
 def test_the_table_has_every_method_that_is_served() -> None:
@@ -127,6 +128,21 @@ def test_each_reader_of_each_page_gets_what_the_page_says(
             assert len(counted) == (words != "yes")
     finally:
         port.close()
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("path", MOUTHS)
+def test_each_gateway_at_each_endpoint_gets_what_the_page_says(
+    tokens: Watched[Tokens], path: str, caller: str
+) -> None:
+    """The endpoints for gateways likewise; who is refused leaves no decision."""
+    sent = header(caller)
+    with opened(tokens=tokens) as port:
+        reply = port.post(path, b'{"messages": []}', {} if sent is None else {"Authorization": sent})
+        words = {401: "401", 403: "403"}.get(reply.status, "yes")
+        assert words == MATRIX[path][caller]
+        assert (reply.headers.get("www-authenticate") == "Bearer") is (words == "401")
+        assert len(port.refused) == (words != "yes")
 
 
 def test_without_a_token_nobody_learns_what_there_is(guarded: Service) -> None:

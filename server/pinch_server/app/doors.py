@@ -101,6 +101,13 @@ def warn_of_open_doors(settings: Settings) -> None:
             " server.tokens or server.tls.client_ca would ask callers who they are",
             server.listen,
         )
+    gateways = settings.gateways
+    if gateways.mouths and server.tokens is None and not parse_listen(gateways.listen).is_local:
+        _LOG.warning(
+            "whoever reaches %s may have conversations pruned: it never asks for a client's certificate,"
+            " server.tokens would ask callers who they are",
+            gateways.listen,
+        )
     if is_open and server.tokens is not None and server.tls.cert is None:
         _LOG.warning("tokens cross the network to %s in plain text (server.insecure)", server.listen)
 

@@ -30,6 +30,7 @@ class Addresses:
         grpc: Address of the gRPC port, `HOST:PORT` or `unix:PATH`.
         http: Address of /metrics and /healthz, `HOST:PORT`.
         database: URL of the database, its password hidden.
+        mouths: Address of the HTTP endpoints for gateways, `HOST:PORT`; empty where there are none.
         workers: Each worker's own gRPC address; empty where one process does all.
     """
 
@@ -37,6 +38,7 @@ class Addresses:
     http: str
     database: str
     workers: tuple[str, ...] = ()
+    mouths: str = ""
 
 
 class App:
@@ -117,13 +119,16 @@ class App:
         if count == 1:
             in_force = InForce(settings, self._sources, knobs)
             calls = Serving(in_force, turn_here(in_force), self._metrics, testing=self._testing)
-            address = calls.start([settings.server.listen])
+            mouths = settings.gateways.listen if settings.gateways.mouths else ""
+            address = calls.start([settings.server.listen], mouths_listen=mouths)
         else:
             calls = Workers(settings, self._sources, knobs, self._metrics, count)
             address, own = calls.start(), calls.addresses
         stops.callback(self._stop_calls)
         self._calls = calls
-        self._addresses = Addresses(address, http.address, _shown(state.database_url(settings)), own)
+        self._addresses = Addresses(
+            address, http.address, _shown(state.database_url(settings)), own, calls.mouths
+        )
 
     def _stop_calls(self) -> None:
         if self._calls is not None:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from pinch_server import state
-from pinch_server.app.doors import grpc_door, most_calls
+from pinch_server.app.doors import grpc_door, http_door, most_calls
 from pinch_server.app.knobs import InForce, Knobs, Turn
+from pinch_server.app.mouths import mouth_port
 from pinch_server.app.start import StartError
 from pinch_server.app.traces import open_traces
 from pinch_server.clock import CountedIds, StandingClock, SystemClock, Uuid7Ids
@@ -13,6 +14,7 @@ from pinch_server.decide import Decider, Ranker
 from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.embeddings.errors import ModelFilesError
 from pinch_server.embeddings.provider import CachedEmbedder
+from pinch_server.gateways.in_time import InTime
 from pinch_server.observe.logs import log_call, log_change
 from pinch_server.observe.metrics import Metrics
 from pinch_server.observe.traced import TracedObserver
@@ -46,10 +48,16 @@ class Serving:
         self._testing = testing
         self._metrics = metrics
         self._server: RunningServer | None = None
+        self._mouths = ""
         self._stops = ExitStack()
 
     def start(
-        self, listen: Sequence[str], *, shares_ports: bool = False, journal_bytes: int | None = None
+        self,
+        listen: Sequence[str],
+        *,
+        shares_ports: bool = False,
+        journal_bytes: int | None = None,
+        mouths_listen: str = "",
     ) -> str:
         """Starts every part, and takes calls from when it returns.
 
@@ -57,6 +65,7 @@ class Serving:
             listen: Addresses to take calls on.
             shares_ports: Whether other processes of this service listen on the same ports.
             journal_bytes: Bound of this process's journal (bytes); None: the setting's.
+            mouths_listen: Address of the HTTP endpoints for gateways; empty for none.
 
         Returns:
             The first address, with the port that was taken for 0.
@@ -67,9 +76,14 @@ class Serving:
         """
         # Whatever was started before a failure is stopped again, in the reverse order.
         with ExitStack() as stops:
-            address = self._start(stops, listen, shares_ports, journal_bytes)
+            address = self._start(stops, listen, shares_ports, journal_bytes, mouths_listen)
             self._stops = stops.pop_all()
         return address
+
+    @property
+    def mouths(self) -> str:
+        """The address of the HTTP endpoints for gateways, its port the one taken for 0; empty for none."""
+        return self._mouths
 
     @property
     def is_ready(self) -> bool:
@@ -89,7 +103,12 @@ class Serving:
         return self._server is None or self._server.is_idle
 
     def _start(
-        self, stops: ExitStack, listen: Sequence[str], shares_ports: bool, journal_bytes: int | None
+        self,
+        stops: ExitStack,
+        listen: Sequence[str],
+        shares_ports: bool,
+        journal_bytes: int | None,
+        mouths_listen: str,
     ) -> str:
         settings = self._settings
         clock = StandingClock() if self._testing else SystemClock()
@@ -116,6 +135,8 @@ class Serving:
             ranker,
             recent_bytes=settings.recent_bytes,
         )
+        in_time = InTime(decider, clock, settings.server.threads, most_calls(settings))
+        stops.callback(in_time.close, settings.server.drain_seconds)
         self._in_force.watch(lambda now: decider.set_policy(policy_of(now, key)))
         insight = InsightService(
             store.insight,
@@ -159,7 +180,21 @@ class Serving:
         except OSError as error:
             raise StartError(str(error)) from error
         stops.callback(self._server.drain, settings.server.drain_seconds)
+        if mouths_listen:
+            self._mouths = self._start_mouths(stops, decider, in_time, mouths_listen, shares_ports)
         return self._server.address
+
+    def _start_mouths(
+        self, stops: ExitStack, decider: Decider, in_time: InTime, listen: str, shares_port: bool
+    ) -> str:
+        door = http_door(self._settings, self._metrics, SystemClock().monotonic)
+        port = mouth_port(self._settings, decider, in_time, self._metrics, door)
+        try:
+            address = port.start(listen, shares_port=shares_port)
+        except OSError as error:
+            raise StartError(f"cannot listen on {listen}: {error.strerror or error}") from error
+        stops.callback(port.close)
+        return address
 
     def _open_store(self, stops: ExitStack, journal_bytes: int | None) -> Store:
         settings = self._settings

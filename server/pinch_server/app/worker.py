@@ -83,7 +83,9 @@ def _serve(channel: Channel, orders: Orders, settings: Settings, stop: StopReque
     # From now on, so that nobody who turns a knob has to wait until this worker takes calls.
     control = Control(channel, stop=stop.ask, heard=heard)
     control.start()
-    serving.start(orders.listen, shares_ports=True, journal_bytes=orders.journal_bytes)
+    serving.start(
+        orders.listen, shares_ports=True, journal_bytes=orders.journal_bytes, mouths_listen=orders.mouths
+    )
     try:
         channel.send(Ready())
         stop.wait()

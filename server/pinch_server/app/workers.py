@@ -39,6 +39,7 @@ class Workers:
         self._fleet: Fleet | None = None
         self._numbers: list[SharedNumbers] = []
         self._own: tuple[str, ...] = ()
+        self._mouths = ""
         self._stops = ExitStack()
         self._spreading = Spreading(
             count, knobs, keep=lambda turned: state.keep_knobs(settings, turned), say=self._say
@@ -64,6 +65,8 @@ class Workers:
                 str(self._reserve(replace(shared, port=first + index if first else 0), stops))
                 for index in range(self._count)
             )
+            if self._settings.gateways.mouths:
+                self._mouths = str(self._reserve(parse_listen(self._settings.gateways.listen), stops))
             jobs = [self._job(index, str(shared), stops) for index in range(self._count)]
             self._metrics.show_also([numbers.row for numbers in self._numbers])
             self._fleet = Fleet(jobs, gone=self._gone, heard=self._heard)
@@ -78,6 +81,11 @@ class Workers:
     def addresses(self) -> tuple[str, ...]:
         """Each worker's own address."""
         return self._own
+
+    @property
+    def mouths(self) -> str:
+        """The address of the HTTP endpoints for gateways, that all of them share; empty for none."""
+        return self._mouths
 
     @property
     def is_ready(self) -> bool:
@@ -115,6 +123,7 @@ class Workers:
                 index=index,
                 settings=self._settings.model_dump(mode="json"),
                 listen=[shared, self._own[index]],
+                mouths=self._mouths,
                 journal_bytes=self._settings.journal.max_bytes // self._count,
                 numbers=numbers.descriptor,
                 layout=self._metrics.layout,

@@ -169,7 +169,7 @@ def _tell(app: App, words: LineQueue, scheme: str, *, ready_json: bool) -> None:
     _say(
         words,
         f"Pinch {__version__} takes calls on {at.grpc}{by}; metrics on {scheme}://{at.http}/metrics;"
-        f" decisions in {at.database}.",
+        f"{f' gateways on {scheme}://{at.mouths};' if at.mouths else ''} decisions in {at.database}.",
     )
     if ready_json:
         click.echo(json.dumps(asdict(at)))

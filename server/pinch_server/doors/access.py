@@ -52,6 +52,16 @@ HTTP: Final[Mapping[str, Allowed]] = {"/healthz": None, "/metrics": _INSIGHT}
 """Every page of the HTTP port, by its path."""
 
 
+MOUTHS: Final[Mapping[str, Allowed]] = {
+    "/compact": _PRUNE,
+    "/beta/litellm_basic_guardrail_api": _PRUNE,
+    "/v1/compress": _PRUNE,
+    "/hooks/portkey": _PRUNE,
+    "/v1/prune": _PRUNE,
+}
+"""Every endpoint that can be served to gateways over HTTP, by its path."""
+
+
 def allowed_method(method: str) -> Allowed:
     """The roles that may call a gRPC method, by its full name."""
     return GRPC.get(method, ANY_TOKEN)

@@ -68,5 +68,19 @@ STAGE_BUCKETS: Final = (
 )
 SHARE_BUCKETS: Final = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 
-DOORS: Final = ("grpc", "http")
+GATEWAYS: Final = ("envoy", "compact", "litellm", "headroom", "portkey", "prune")
+"""What a gateway's request came through."""
+GATEWAY_RESULTS: Final = (
+    "pruned",
+    "unchanged",
+    "bypass",
+    "invalid",
+    "late",
+    "overloaded",
+    "too_large",
+    "failed",
+)
+"""How a gateway's request went on."""
+
+DOORS: Final = ("grpc", "http", "gateways")
 DOOR_PROBLEMS: Final = ("no_token", "unknown_token", "wrong_role")

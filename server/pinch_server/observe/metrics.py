@@ -29,6 +29,8 @@ from pinch_server.observe.labels import (
     DOOR_PROBLEMS,
     DOORS,
     EMBEDDER_FAULTS,
+    GATEWAY_RESULTS,
+    GATEWAYS,
     OTHER,
     RELEVANCE_OUTCOMES,
     RESULTS,
@@ -80,6 +82,7 @@ class Metrics:
         self._described: list[MetricDescription] = []
         self._declare_rpc(methods)
         self._declare_doors()
+        self._declare_gateways()
         self._declare_decisions()
         self._declare_embeddings()
         self._declare_store()
@@ -151,6 +154,24 @@ class Metrics:
             " 1970; 0 without TLS.",
             merge="max",
         ).labels()
+
+    def _declare_gateways(self) -> None:
+        requests = self._counter(
+            "pinch_gateway_requests_total",
+            "Requests of gateways that brought no client of ours, by how they went on.",
+            ("gateway", "result"),
+        )
+        seconds = self._histogram(
+            "pinch_gateway_seconds",
+            "Time such a request was kept, from when it was there to its answer, in seconds.",
+            ("gateway",),
+            CALL_BUCKETS,
+        )
+        self._gateways = {
+            gateway: {result: requests.labels(gateway, result) for result in GATEWAY_RESULTS}
+            for gateway in GATEWAYS
+        }
+        self._gateway_seconds = {gateway: seconds.labels(gateway) for gateway in GATEWAYS}
 
     def _declare_decisions(self) -> None:
         decisions = self._counter(
@@ -273,6 +294,12 @@ class Metrics:
     def certificate_expires(self, timestamp: float) -> None:
         """Notes when the certificate in force ends (seconds since 1970)."""
         self._certificate_expires.set(timestamp)
+
+    def gateway_answered(self, gateway: str, result: str, seconds: float) -> None:
+        """Counts a gateway's request (`GATEWAYS`); a reason why a decision changed nothing is `unchanged`."""
+        results = self._gateways[gateway]
+        results.get(result, results["unchanged"]).inc()
+        self._gateway_seconds[gateway].observe(seconds)
 
     def decided(
         self,

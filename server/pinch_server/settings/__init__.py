@@ -4,6 +4,7 @@ from pinch_server.settings.cache import CacheSettings
 from pinch_server.settings.checks import default_state_dir
 from pinch_server.settings.describe import Knob, json_schema, knobs, redacted
 from pinch_server.settings.doors import TlsSettings
+from pinch_server.settings.gateways import GatewaySettings, MouthName
 from pinch_server.settings.load import CONFIG_VARIABLE, SettingsError, load_settings
 from pinch_server.settings.model import (
     JournalSettings,
@@ -23,9 +24,11 @@ __all__ = [
     "CONFIG_VARIABLE",
     "RUNTIME_KEYS",
     "CacheSettings",
+    "GatewaySettings",
     "JournalSettings",
     "Knob",
     "LogSettings",
+    "MouthName",
     "ObjectiveSettings",
     "RelevanceSettings",
     "ServerSettings",

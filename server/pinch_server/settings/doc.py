@@ -42,6 +42,7 @@ _TITLES: Final = {
     "cache": "Prompt cache",
     "server": "Server",
     "server.tls": "TLS",
+    "gateways": "Gateways",
     "store": "Store",
     "journal": "Journal",
     "objective": "Savings in money",

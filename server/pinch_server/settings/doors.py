@@ -29,5 +29,5 @@ class TlsSettings(BaseModel, frozen=True, extra="forbid"):
     )
     http: bool = Field(
         default=False,
-        description="Whether the HTTP port has the same certificate; it never asks clients for theirs.",
+        description="Whether both HTTP ports have the same certificate; they never ask clients for theirs.",
     )

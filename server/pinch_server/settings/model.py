@@ -14,6 +14,7 @@ from pinch_server.core.limits import BOUNDS, Bound, Limits, Stability, Trigger, 
 from pinch_server.settings import checks
 from pinch_server.settings.cache import CacheSettings
 from pinch_server.settings.doors import OptionalFile, TlsSettings
+from pinch_server.settings.gateways import GatewaySettings
 from pinch_server.settings.marks import Told, Within
 from pinch_server.settings.objective import ObjectiveSettings
 from pinch_server.settings.relevance import RelevanceSettings
@@ -254,6 +255,7 @@ class Settings(BaseSettings):
     relevance: RelevanceSettings = RelevanceSettings()
     cache: CacheSettings = CacheSettings()
     server: ServerSettings = ServerSettings()
+    gateways: GatewaySettings = GatewaySettings()
     store: StoreSettings = Field(default_factory=StoreSettings)
     journal: JournalSettings = JournalSettings()
     objective: ObjectiveSettings = ObjectiveSettings()

@@ -20,6 +20,11 @@ def _plain_text(settings: Settings) -> Iterator[str]:
     ports = (
         ("server.listen (PINCH_SERVER__LISTEN)", server.listen, server.tls.cert is not None, "cert and key"),
         ("server.http_listen (PINCH_SERVER__HTTP_LISTEN)", server.http_listen, server.tls.http, "http"),
+        *(
+            [("gateways.listen (PINCH_GATEWAYS__LISTEN)", settings.gateways.listen, server.tls.http, "http")]
+            if settings.gateways.mouths
+            else []
+        ),
     )
     for place, address, is_encrypted, mend in ports:
         if not (is_encrypted or server.insecure or parse_listen(address).is_local):

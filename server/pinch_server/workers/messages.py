@@ -12,6 +12,7 @@ class Orders(msgspec.Struct, tag="orders", frozen=True):
         index: Which of the workers it is, from 0.
         settings: All settings as plain data, secrets included: they go by this way alone.
         listen: Addresses to take calls on, the shared one first.
+        mouths: Address of the HTTP endpoints for gateways; empty where there are none.
         journal_bytes: Its share of the journal's bound (bytes).
         numbers: Descriptor of the memory it counts in.
         layout: What the parent takes that memory to hold.
@@ -22,6 +23,7 @@ class Orders(msgspec.Struct, tag="orders", frozen=True):
     index: int
     settings: dict[str, Any]
     listen: list[str]
+    mouths: str
     journal_bytes: int
     numbers: int
     layout: str

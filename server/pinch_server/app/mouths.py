@@ -1,0 +1,81 @@
+"""The HTTP endpoints for gateways, as the settings name them."""
+
+from collections.abc import Callable, Mapping
+
+from pinch_server.app.doors import HttpDoor, most_calls
+from pinch_server.decide import Decided, Decider
+from pinch_server.gateways.http_port import MouthPort, MouthRules
+from pinch_server.gateways.in_time import InTime
+from pinch_server.gateways.mouth import Mouth
+from pinch_server.gateways.mouths.compact import Compact
+from pinch_server.gateways.mouths.headroom import Headroom
+from pinch_server.gateways.mouths.litellm_guardrail import LitellmGuardrail
+from pinch_server.gateways.mouths.portkey import Portkey
+from pinch_server.gateways.mouths.prune_json import PruneJson
+from pinch_server.observe.logs import log_call
+from pinch_server.observe.metrics import Metrics
+from pinch_server.rpc.json_form import read_json
+from pinch_server.settings import MouthName, Settings
+
+
+def mouth_port(
+    settings: Settings, decider: Decider, in_time: InTime, metrics: Metrics, door: HttpDoor
+) -> MouthPort:
+    """The listener for the mouths that the settings name, not started yet.
+
+    Args:
+        settings: The settings.
+        decider: The use case.
+        in_time: Makes the decisions.
+        metrics: Counts.
+        door: What guards it.
+    """
+    made: Mapping[MouthName, Callable[[], Mouth]] = {
+        "compact": Compact,
+        "litellm": LitellmGuardrail,
+        "headroom": Headroom,
+        "portkey": Portkey,
+        "prune": lambda: PruneJson(lambda body: read_json(body, decider.recent)),
+    }
+    return MouthPort(
+        [made[name]() for name in dict.fromkeys(settings.gateways.mouths)],
+        MouthRules(
+            seconds=settings.gateways.mouth_seconds,
+            max_bytes=settings.server.max_message_bytes,
+            most=most_calls(settings),
+            tokens=door.tokens,
+            tls=door.tls,
+        ),
+        in_time,
+        lambda *facts: _account(metrics, *facts),
+        lambda problem: metrics.call_refused("gateways", problem),
+    )
+
+
+def _account(
+    metrics: Metrics,
+    gateway: str,
+    path: str,
+    result: str,
+    seconds: float,
+    decided: Decided | None,
+    request_id: str,
+) -> None:
+    metrics.gateway_answered(gateway, result, seconds)
+    if decided is None:
+        log_call(method=path, code="OK", seconds=seconds, request_id=request_id or None, result=result)
+        return
+    log_call(
+        method=path,
+        code="OK",
+        seconds=seconds,
+        decision_id=decided.decision_id,
+        request_id=request_id or None,
+        result=result,
+        original_tokens=decided.stats.original_tokens,
+        final_tokens=decided.stats.final_tokens,
+        budget_tokens=decided.budget_tokens,
+        budget_met=decided.stats.budget_met,
+        format=decided.format,
+        persisted=decided.persisted,
+    )

@@ -1,0 +1,257 @@
+"""The HTTP port of the mouths: one listener for each process that takes calls.
+
+Whatever happens to a request here, the gateway gets an answer on which it goes on, at the deadline at the
+latest; only who may not ask is refused. No body is kept, logged or quoted.
+"""
+
+import asyncio
+import logging
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from aiohttp import hdrs, web
+
+from pinch_server.decide import Decided, InvalidCallError
+from pinch_server.doors.access import MOUTHS
+from pinch_server.doors.tokens import Problem, Refused, Tokens, admitted
+from pinch_server.doors.watched import Watched
+from pinch_server.faults import told
+from pinch_server.gateways.headers import DECISION_ID, TOKENS_SAVED, UNCHANGED
+from pinch_server.gateways.in_time import InTime, Turn, Untold
+from pinch_server.gateways.mouth import Answer, Leave, Mouth
+from pinch_server.listen import Listen, parse_listen
+
+_LOG: Final = logging.getLogger(__name__)
+_READ_SECONDS: Final = 30.0
+_KEEPALIVE_SECONDS: Final = 75.0
+_STOP_SECONDS: Final = 5.0
+_BACKLOG: Final = 256
+
+
+class Account(Protocol):
+    """Takes what became of each request."""
+
+    def __call__(
+        self, gateway: str, path: str, result: str, seconds: float, decided: Decided | None, request_id: str
+    ) -> None:
+        """Counts and logs one request.
+
+        Args:
+            gateway: The name of the mouth.
+            path: Its path.
+            result: What came of it, as a slug.
+            seconds: Time from its arrival to its answer (seconds).
+            decided: The decision, when one was made.
+            request_id: The gateway's own id; empty where there is none.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MouthRules:
+    """What holds for every request.
+
+    Attributes:
+        seconds: Time for one, from when it is there as a whole (seconds).
+        max_bytes: Largest body (bytes).
+        most: Requests at once; one more is answered unread.
+        tokens: The tokens that are valid; None: callers need none.
+        tls: What connections are encrypted with, taken anew for each; None: plain text.
+    """
+
+    seconds: float
+    max_bytes: int
+    most: int
+    tokens: Watched[Tokens] | None = None
+    tls: Watched[ssl.SSLContext] | None = None
+
+
+class MouthPort:
+    """The listener of one process.
+
+    Args:
+        mouths: What it answers.
+        rules: What holds for every request.
+        in_time: Makes the decisions.
+        account: Takes what became of each request.
+        refused: Counts a request that was refused for want of the right token.
+    """
+
+    def __init__(
+        self,
+        mouths: Sequence[Mouth],
+        rules: MouthRules,
+        in_time: InTime,
+        account: Account,
+        refused: Callable[[Problem], None],
+    ) -> None:
+        self._mouths = mouths
+        self._rules = rules
+        self._in_time = in_time
+        self._account = account
+        self._refused = refused
+        self._loop = asyncio.new_event_loop()
+        self._thread: threading.Thread | None = None
+        self._runner: web.AppRunner | None = None
+        self._open = 0
+
+    def start(self, listen: str, *, shares_port: bool = False) -> str:
+        """Binds the address and answers from now on.
+
+        Args:
+            listen: `HOST:PORT`; port 0 takes a free one.
+            shares_port: Whether other processes of this service listen there too.
+
+        Returns:
+            The address, with the port that was taken for 0.
+
+        Raises:
+            OSError: The address cannot be bound.
+        """
+        self._thread = threading.Thread(target=self._loop.run_forever, name="pinch-mouths", daemon=True)
+        self._thread.start()
+        wanted = parse_listen(listen)
+        started = asyncio.run_coroutine_threadsafe(self._start(wanted, shares_port), self._loop)
+        try:
+            return started.result()
+        except BaseException:
+            self._end_loop()
+            raise
+
+    def close(self) -> None:
+        """Stops listening, finishes what is being answered, and ends."""
+        if self._thread is None:
+            return
+        if self._runner is not None:
+            asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+        self._end_loop()
+
+    def _end_loop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        if self._thread is not None:
+            self._thread.join()
+        self._thread = None
+        self._loop.close()
+
+    async def _start(self, wanted: Listen, shares_port: bool) -> str:
+        app = web.Application(client_max_size=self._rules.max_bytes)
+        for mouth in self._mouths:
+            app.router.add_post(mouth.path, self._handler(mouth))
+        self._runner = web.AppRunner(
+            app, access_log=None, keepalive_timeout=_KEEPALIVE_SECONDS, shutdown_timeout=_STOP_SECONDS
+        )
+        await self._runner.setup()
+        site = web.TCPSite(
+            self._runner,
+            wanted.host,
+            wanted.port,
+            ssl_context=None if self._rules.tls is None else _newest(self._rules.tls),
+            backlog=_BACKLOG,
+            reuse_port=shares_port or None,
+        )
+        await site.start()
+        return str(Listen(host=wanted.host, port=self._runner.addresses[0][1]))
+
+    def _handler(self, mouth: Mouth) -> Callable[[web.Request], "asyncio.Future[web.Response]"]:
+        async def handle(request: web.Request) -> web.Response:
+            started = time.monotonic()
+            refusal = self._refusal(mouth, request.headers.get(hdrs.AUTHORIZATION))
+            if refusal is not None:
+                return refusal
+            headers = {name.lower(): text for name, text in request.headers.items()}
+            self._open += 1
+            try:
+                result, answer, decided = await self._answered(mouth, request, headers)
+            finally:
+                self._open -= 1
+            seconds = time.monotonic() - started
+            self._account(mouth.name, mouth.path, result, seconds, decided, headers.get("x-request-id", ""))
+            return _response(answer, result, decided)
+
+        return handle  # type: ignore[return-value] # a coroutine function, as aiohttp takes it
+
+    def _refusal(self, mouth: Mouth, header: str | None) -> web.Response | None:
+        allowed = MOUTHS[mouth.path]
+        if self._rules.tokens is None or allowed is None:
+            return None
+        try:
+            admitted(self._rules.tokens.current(), header, allowed, mouth.path)
+        except Refused as refused:
+            self._refused(refused.problem)
+            status = 403 if refused.problem == "wrong_role" else 401
+            asks = {hdrs.WWW_AUTHENTICATE: "Bearer"} if status == 401 else {}
+            return web.Response(text=f"{refused}\n", status=status, headers=asks)
+        return None
+
+    async def _answered(
+        self, mouth: Mouth, request: web.Request, headers: Mapping[str, str]
+    ) -> tuple[str, Answer, Decided | None]:
+        body = b""
+        left: Leave | None = None
+        if self._open > self._rules.most:
+            left = Leave("overloaded")
+        else:
+            try:
+                async with asyncio.timeout(_READ_SECONDS):
+                    body = await request.read()
+            except web.HTTPRequestEntityTooLarge:
+                left = Leave("too_large")
+            except TimeoutError:
+                left = Leave("late")
+        if left is None:
+            done = await self._decided(mouth, body, headers)
+            if isinstance(done, tuple):
+                answer, decided = done
+                return decided.unchanged_reason or "pruned", answer, decided
+            left = done
+        # It may have to read the whole body again.
+        return left.reason, await asyncio.to_thread(mouth.unchanged, left, body), None
+
+    async def _decided(
+        self, mouth: Mouth, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[Answer, Decided] | Leave:
+        def work(turn: Turn) -> tuple[Answer, Decided] | Leave:
+            read = mouth.read(body, headers)
+            if isinstance(read, Leave):
+                return read
+            decided = turn.decide(read.call)
+            return read.answer(decided), decided
+
+        try:
+            done = await self._in_time.begin(work, self._rules.seconds).awaited()
+        except InvalidCallError as error:
+            return Leave("invalid", error.violations)
+        except Exception as error:  # noqa: BLE001 a gateway is always answered
+            _LOG.error("%s failed: %s", mouth.path, told(error))
+            return Leave(Untold.FAILED)
+        return Leave(done) if isinstance(done, Untold) else done
+
+
+def _response(answer: Answer, result: str, decided: Decided | None) -> web.Response:
+    headers = {hdrs.CACHE_CONTROL: "no-store", **answer.headers}
+    if decided is not None:
+        headers[DECISION_ID] = decided.decision_id
+        headers[TOKENS_SAVED] = str(decided.stats.tokens_saved if decided.byte_edits else 0)
+    if result != "pruned":
+        headers[UNCHANGED] = result
+    return web.Response(
+        body=answer.body or None,
+        status=answer.status,
+        headers=headers,
+        content_type="application/json" if answer.body else None,
+    )
+
+
+def _newest(watched: Watched[ssl.SSLContext]) -> ssl.SSLContext:
+    """A context that hands each handshake to the newest certificate."""
+    context = watched.current()
+
+    def choose(connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _own: ssl.SSLContext) -> None:
+        connection.context = watched.current()
+
+    context.sni_callback = choose
+    return context

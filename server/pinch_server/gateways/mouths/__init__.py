@@ -1,0 +1,1 @@
+"""The HTTP endpoints that gateways already call, one file each."""
