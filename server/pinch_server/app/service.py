@@ -5,12 +5,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from pinch_server import __version__, state
+from pinch_server.app.dashboard import dashboard
 from pinch_server.app.doors import http_door, warn_of_open_doors
 from pinch_server.app.knobs import InForce, turn_here
 from pinch_server.app.serving import Serving
 from pinch_server.app.start import StartError, kept_knobs, prepare_schema, prepare_state
 from pinch_server.app.workers import Workers
-from pinch_server.clock import SystemClock
+from pinch_server.clock import StandingClock, SystemClock
 from pinch_server.listen import parse_listen
 from pinch_server.observe.logs import count_dropped
 from pinch_server.observe.metrics import Metrics
@@ -108,9 +109,10 @@ class App:
     def _start(self, stops: ExitStack) -> None:
         settings = self._settings
         prepare_state(settings)
+        clock = StandingClock() if self._testing else SystemClock()
         knobs = kept_knobs(settings)
         warn_of_open_doors(settings)
-        http = self._start_http(stops)
+        http = self._start_http(stops, clock)
         prepare_schema(settings)
         self._start_upkeep(stops)
         count = 1 if self._testing else processes(settings)
@@ -134,10 +136,10 @@ class App:
         if self._calls is not None:
             self._is_whole = self._calls.stop()
 
-    def _start_http(self, stops: ExitStack) -> HttpPort:
+    def _start_http(self, stops: ExitStack, clock: SystemClock) -> HttpPort:
         """Starts the HTTP port before all else and stops it last, so that probes see the whole of both."""
         listen = self._settings.server.http_listen
-        door = http_door(self._settings, self._metrics, SystemClock().monotonic)
+        door = http_door(self._settings, self._metrics, clock.monotonic)
         http = HttpPort(
             listen,
             self._metrics.page,
@@ -146,6 +148,9 @@ class App:
             tls=door.tls,
             tokens=door.tokens,
             refused=lambda problem: self._metrics.call_refused("http", problem),
+            site=dashboard(self._settings, self._metrics, clock, lambda: self._calls)
+            if self._settings.server.dashboard
+            else None,
         )
         try:
             http.start()

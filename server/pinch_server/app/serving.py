@@ -1,6 +1,6 @@
 """What takes calls in one process: store, embedder, use case and gRPC server."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from pinch_server import state
@@ -28,6 +28,7 @@ from pinch_server.rpc.interceptors import standard_interceptors
 from pinch_server.rpc.pools import Threads
 from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.server import RunningServer, Services, start_server
+from pinch_server.settings import Settings
 from pinch_server.store.store import Store
 
 
@@ -89,6 +90,19 @@ class Serving:
     def is_ready(self) -> bool:
         """Whether calls are taken."""
         return self._server is not None and self._server.is_ready
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force, turned knobs included."""
+        return self._in_force.settings
+
+    def turn(self, knobs: Mapping[str, bool], *, persist: bool) -> None:
+        """Turns knobs in every process before it returns.
+
+        Raises:
+            NotTurnedError: They were not turned, or not everywhere in time.
+        """
+        self._turn(knobs, persist)
 
     def stop(self) -> bool:
         """Stops in order: health says NOT_SERVING, calls in flight finish, the journal goes to the database.

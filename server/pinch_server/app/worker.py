@@ -67,7 +67,7 @@ def _serve(channel: Channel, orders: Orders, settings: Settings, stop: StopReque
     logs.count_dropped(metrics.log_line_dropped)
     # As the parent sent them; a source that is none would only be shown wrongly.
     in_force = InForce(settings, cast("dict[str, Source]", orders.sources), orders.knobs)
-    asking = Asking(channel)
+    asking = Asking(channel.send)
 
     def heard(message: Message) -> None:
         match message:

@@ -9,16 +9,19 @@ from pinch_server import state
 from pinch_server.app.start import StartError
 from pinch_server.listen import Listen, parse_listen
 from pinch_server.observe.metrics import Metrics
-from pinch_server.settings import Settings, Source
+from pinch_server.settings import Settings, Source, turned
+from pinch_server.workers.asking import Asking
 from pinch_server.workers.fleet import Fleet, WorkerFailed
 from pinch_server.workers.keeper import Job
 from pinch_server.workers.memory import SharedNumbers
-from pinch_server.workers.messages import Ask, Message, Orders, Turned
+from pinch_server.workers.messages import Answer, Ask, Message, Orders, Turned
 from pinch_server.workers.ports import ReservedPort
 from pinch_server.workers.spreading import Spreading
 
 _MODULE: Final = "pinch_server.app.worker"
 _LAST_PORT: Final = 65_535
+_HERE: Final = -1
+"""Who asks, where this process itself does and no worker."""
 
 
 class Workers:
@@ -41,6 +44,7 @@ class Workers:
         self._own: tuple[str, ...] = ()
         self._mouths = ""
         self._stops = ExitStack()
+        self._asking = Asking(lambda ask: self._spreading.asked(_HERE, ask))
         self._spreading = Spreading(
             count, knobs, keep=lambda turned: state.keep_knobs(settings, turned), say=self._say
         )
@@ -91,6 +95,19 @@ class Workers:
     def is_ready(self) -> bool:
         """Whether calls are taken."""
         return self._fleet is not None and self._fleet.is_ready
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force, turned knobs included."""
+        return turned(self._settings, self._spreading.knobs)
+
+    def turn(self, knobs: Mapping[str, bool], *, persist: bool) -> None:
+        """Turns knobs in every process before it returns.
+
+        Raises:
+            NotTurnedError: They were not turned, or not everywhere in time.
+        """
+        self._asking.turn(knobs, persist=persist)
 
     def stop(self) -> bool:
         """Has every worker finish its calls, empty its journal and end. Stopping twice is harmless.
@@ -148,4 +165,8 @@ class Workers:
                 raise AssertionError(f"worker {index} said {type(message).__name__}")
 
     def _say(self, index: int, message: Message) -> bool:
+        if index == _HERE:
+            if isinstance(message, Answer):
+                self._asking.answered(message)
+            return True
         return self._fleet is not None and self._fleet.say(index, message)

@@ -1,5 +1,6 @@
 """Questions about stored decisions, and what answers them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -96,3 +97,20 @@ class SavedTokens:
 
     sums: tuple[Sums, ...]
     median: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityHour:
+    """What the calls of one hour did; those that count towards the savings, and no others.
+
+    Attributes:
+        start: When it began (microseconds since the Unix epoch).
+        counts: By name: `calls`, `pruned_calls`, `tokens_before`, `tokens_after`, `tokens_saved`; calls by
+            how their candidates were ordered, `ranking_hybrid` and so on; calls by the time they took,
+            `latency_us_500` for those of at most 500 microseconds that are in no lower one, and
+            `latency_us_inf`; `previous_messages` and `matched_messages` of the prefix probe; results trimmed
+            for the first time, by what was done, `elided`, `omitted` and `capped`. A missing name is 0.
+    """
+
+    start: int
+    counts: Mapping[str, int]

@@ -48,8 +48,29 @@ GRPC: Final[Mapping[str, Allowed]] = {
 }
 """Every method that can be served, by its full name."""
 
-HTTP: Final[Mapping[str, Allowed]] = {"/healthz": None, "/metrics": _INSIGHT}
+HTTP: Final[Mapping[str, Allowed]] = {
+    "/healthz": None,
+    "/metrics": _INSIGHT,
+    "/": _INSIGHT,
+    "/openapi.json": ANY_TOKEN,
+    "/api/v1/state": _INSIGHT,
+    "/api/v1/savings": _INSIGHT,
+    "/api/v1/activity": _INSIGHT,
+    "/api/v1/decisions": _INSIGHT,
+    "/api/v1/knobs": _ADMIN,
+    # Whoever asks for these has no token yet, or gives it in the request.
+    "/login": None,
+    "/logout": None,
+}
 """Every page of the HTTP port, by its path."""
+
+HTTP_BELOW: Final[Mapping[str, Allowed]] = {
+    "/decisions/": _INSIGHT,
+    "/api/v1/decisions/": _INSIGHT,
+    # Style and script of the sign-in page too: the same for everyone, and no secret.
+    "/assets/": None,
+}
+"""Pages below a path, by that path."""
 
 
 MOUTHS: Final[Mapping[str, Allowed]] = {
@@ -69,4 +90,7 @@ def allowed_method(method: str) -> Allowed:
 
 def allowed_page(path: str) -> Allowed:
     """The roles that may read a page of the HTTP port."""
-    return HTTP.get(path, ANY_TOKEN)
+    if path in HTTP:
+        return HTTP[path]
+    above = f"{path.rpartition('/')[0]}/"
+    return HTTP_BELOW.get(above, ANY_TOKEN)

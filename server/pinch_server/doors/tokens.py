@@ -109,7 +109,21 @@ def admitted(tokens: Tokens, header: str | None, allowed: frozenset[Role], what:
     """
     if header is None or header[: len(_BEARER)].lower() != _BEARER:
         raise Refused("no_token", f"{what} needs a token: send authorization: Bearer TOKEN")
-    digest = digest_of(header[len(_BEARER) :].strip())
+    return admitted_by(tokens, digest_of(header[len(_BEARER) :].strip()), allowed, what)
+
+
+def admitted_by(tokens: Tokens, digest: bytes, allowed: frozenset[Role], what: str) -> Token:
+    """The token of a caller who is known by the SHA-256 of a token, and may do what it asks for.
+
+    Args:
+        tokens: All that are valid.
+        digest: SHA-256 of the caller's token.
+        allowed: The roles of which one is needed.
+        what: What it asks for, in words for the caller.
+
+    Raises:
+        Refused: It may not.
+    """
     found = None
     for token in tokens:
         # To the last line, whichever fits: the time tells nothing about the others.

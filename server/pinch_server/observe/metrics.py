@@ -6,12 +6,13 @@ of each labelled metric are resolved once, so that counting a decision costs a f
 Every series has its place in a row of memory (`slots`), so that one process can show the sums of several.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.metrics_core import Metric
 
 from pinch_server.core.embedding import Fault
 from pinch_server.observe.families import (
@@ -447,6 +448,10 @@ class Metrics:
         registry = CollectorRegistry()
         registry.register(Families(self._families, (self._slots.values, *self._others)))
         return generate_latest(registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Every metric over all processes, in the order of declaration."""
+        yield from Families(self._families, (self._slots.values, *self._others)).collect()
 
     def descriptions(self) -> tuple[MetricDescription, ...]:
         """Every metric of the page, in the order of declaration."""

@@ -53,7 +53,12 @@ class ServerSettings(BaseModel, frozen=True, extra="forbid"):
         default="tuned",
         description="Whether memory is kept for the next large message, or left to the C library's defaults.",
     )
-    http_listen: _Port = Field(default="127.0.0.1:9464", description="Address of /metrics and /healthz.")
+    http_listen: _Port = Field(
+        default="127.0.0.1:9464", description="Address of the dashboard, /metrics and /healthz."
+    )
+    dashboard: bool = Field(
+        default=True, description="Whether the HTTP port shows savings and decisions to people."
+    )
     threads: Annotated[int, Within(Bound(1, 1024))] = Field(default=16, description="Calls handled at once.")
     max_message_bytes: Annotated[int, Within(Bound(1024, 2**31 - 1))] = Field(
         default=64 * _MIB, description="Largest message received (bytes)."

@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from pinch_server.core.insight import (
+    ActivityHour,
     DecisionFilter,
     Page,
     Position,
@@ -15,7 +16,7 @@ from pinch_server.core.insight import (
     StoredDecision,
 )
 from pinch_server.ports import InsightUnavailableError
-from pinch_server.store import decisions, listing, savings
+from pinch_server.store import activity, decisions, listing, savings
 
 
 class DatabaseInsight:
@@ -30,6 +31,11 @@ class DatabaseInsight:
         """Add up what the calls of a window saved."""
         with _told():
             return savings.saved_tokens(self._engine, query, grace_us=self._grace_us)
+
+    def activity(self, now: int, days: int) -> tuple[ActivityHour, ...]:
+        """Return what the calls of each hour did."""
+        with _told():
+            return activity.hours(self._engine, now, days, grace_us=self._grace_us)
 
     def decision(self, decision_id: str) -> StoredDecision | None:
         """Return the decision of that id, None when the database does not have it."""

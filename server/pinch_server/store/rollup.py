@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from sqlalchemy import Connection, Engine, delete, func, insert, literal, or_, select, text
 
-from pinch_server.store import values
+from pinch_server.store import activity, values
 from pinch_server.store.engine import writing
 from pinch_server.store.measures import (
     FILTERED,
@@ -130,6 +130,7 @@ class RollUp:
             connection.execute(insert(savings_periods).values(length=length, start=start))
             if length == HOUR:
                 _add_up_hour(connection, start)
+                activity.add_up_hour(connection, start)
             else:
                 _add_up_day(connection, start)
         return True

@@ -58,10 +58,10 @@ def _layout(connection: Connection, query: SavingsQuery, grace_us: int) -> Layou
     for length, period in connection.execute(whole):
         added[length].add(period)
     layout = lay_out(start, end, added[DAY], added[HOUR])
-    return Layout(layout.runs, _with_decisions(connection, layout.gaps))
+    return Layout(layout.runs, with_decisions(connection, layout.gaps))
 
 
-def _with_decisions(connection: Connection, gaps: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+def with_decisions(connection: Connection, gaps: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     """The gaps without the time before the first decision, which is most of a window that is not full yet."""
     if not gaps:
         return ()

@@ -146,6 +146,16 @@ savings_values = Table(
     _of_a_period(),
 )
 
+# What the calls of an hour did, as a JSON object of counts by name (store.activity); days have none.
+activity_hours = Table(
+    "activity_hours",
+    metadata,
+    Column("length", BigInteger, primary_key=True),
+    Column("start", BigInteger, primary_key=True),
+    Column("counts", Text, nullable=False),
+    _of_a_period(),
+)
+
 # What an embedding endpoint answered: the key names the model and the text, the vector is float16.
 embedding_vectors = Table(
     "embedding_vectors",

@@ -1,9 +1,9 @@
-"""The HTTP port: a small read-only server in a thread of its own, with a table of routes.
+"""The HTTP port: a small server in a thread of its own.
 
-It may speak TLS, and ask readers for a token (`doors.access` says which pages need one). It answers GET and
-HEAD, one request a connection, and serves nothing from disk. A connection has a few seconds in all, however
-slowly it drips, and there are only so many at once; when one more comes, the oldest that has not asked yet
-has to go: neither a stuck scraper nor a crowd of them can hold the readiness probe.
+It may speak TLS, and ask readers for a token (`doors.access` says which pages need one). It answers one
+request a connection: GET and HEAD, and what the pages of a site take besides. A connection has a few seconds
+in all, however slowly it drips, and there are only so many at once; when one more comes, the oldest that has
+not asked yet has to go: neither a stuck scraper nor a crowd of them can hold the readiness probe.
 """
 
 import logging
@@ -13,60 +13,38 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
-from pinch_server.doors.access import allowed_page
-from pinch_server.doors.tokens import Problem, Refused, Tokens, admitted
+from pinch_server.doors.tokens import Problem, Refused, Tokens
 from pinch_server.doors.watched import Watched
 from pinch_server.listen import Listen, parse_listen
+from pinch_server.web.exchange import Reply, Request
+from pinch_server.web.guard import Guard
+from pinch_server.web.sessions import Sessions
 
 _LOG: Final = logging.getLogger(__name__)
 _CONNECTION_SECONDS: Final = 10.0
 _MOST_CONNECTIONS: Final = 64
 _SWEEP_SECONDS: Final = 0.2
-_TEXT: Final = "text/plain; charset=utf-8"
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a route answers.
-
-    Attributes:
-        body: The bytes of the page.
-        content_type: Its media type.
-        status: HTTP status code.
-    """
-
-    body: bytes
-    content_type: str = _TEXT
-    status: int = 200
-
-
-@dataclass(frozen=True, slots=True)
-class _Door:
-    tls: Watched[ssl.SSLContext] | None
-    tokens: Watched[Tokens] | None
-    refused: Callable[[Problem], None]
-
-    def refusal(self, path: str, header: str | None) -> Reply | None:
-        """What a reader is answered who may not read a page; None for one who may."""
-        allowed = allowed_page(path)
-        if self.tokens is None or allowed is None:
-            return None
-        try:
-            admitted(self.tokens.current(), header, allowed, "this page")
-        except Refused as refused:
-            self.refused(refused.problem)
-            status = 403 if refused.problem == "wrong_role" else 401
-            return Reply(f"{refused}\n".encode(), status=status)
-        return None
-
+_MOST_BODY: Final = 64 * 1024
+_METHODS: Final = {"/metrics": ("GET",), "/healthz": ("GET",)}
 
 Route = Callable[[], Reply]
 """Makes the reply to one GET of a path."""
+
+
+class Site(Protocol):
+    """Pages beside those for machines."""
+
+    def methods(self, path: str) -> tuple[str, ...]:
+        """What may be asked of a path; nothing where the site has no such page."""
+        ...
+
+    def answer(self, request: Request, guard: Guard) -> Reply:
+        """Answers a request that `methods` allows."""
+        ...
 
 
 class HttpPort:
@@ -81,6 +59,7 @@ class HttpPort:
         tls: What connections are encrypted with, taken anew for each; None: plain text.
         tokens: The tokens that are valid; None: readers need none.
         refused: Counts a request that was refused for want of the right token.
+        site: Further pages; None: there are none.
 
     Raises:
         ValueError: `listen` is not a TCP address.
@@ -97,16 +76,19 @@ class HttpPort:
         tls: Watched[ssl.SSLContext] | None = None,
         tokens: Watched[Tokens] | None = None,
         refused: Callable[[Problem], None] = lambda _problem: None,
+        site: Site | None = None,
     ) -> None:
         self._listen = parse_listen(listen)
         if self._listen.path:
             raise ValueError(f"{listen} is a unix socket; the HTTP port needs HOST:PORT")
         self._connection_seconds = connection_seconds
-        self._door = _Door(tls, tokens, refused)
-        self._routes: Mapping[str, Route] = {
+        self._tls = tls
+        guard = Guard(tokens, refused, Sessions(time.monotonic), is_local=self._listen.is_local)
+        routes: Mapping[str, Route] = {
             "/metrics": lambda: Reply(metrics_page(), metrics_type),
             "/healthz": lambda: Reply(b"ok\n") if ready() else Reply(b"not ready\n", status=503),
         }
+        self._pages = _Pages(routes, guard, site)
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -116,7 +98,7 @@ class HttpPort:
         Raises:
             OSError: The address cannot be bound.
         """
-        server = _Server(self._listen, self._routes, self._connection_seconds, self._door)
+        server = _Server(self._listen, self._pages, self._connection_seconds, self._tls)
         self._server = server
         self._thread = threading.Thread(
             target=server.serve_forever, args=(_SWEEP_SECONDS,), name="pinch-http", daemon=True
@@ -146,6 +128,32 @@ class HttpPort:
         server.server_close()
 
 
+class _Pages:
+    """All pages of the port, behind their guard."""
+
+    def __init__(self, routes: Mapping[str, Route], guard: Guard, site: Site | None) -> None:
+        self._routes = routes
+        self._guard = guard
+        self._site = site
+
+    def methods(self, path: str) -> tuple[str, ...]:
+        """What may be asked of a path; whatever is not there may be looked for."""
+        if path in self._routes or self._site is None:
+            return _METHODS.get(path, ("GET",))
+        return self._site.methods(path) or ("GET",)
+
+    def answer(self, request: Request) -> Reply:
+        """Answers a request."""
+        if self._site is not None and self._site.methods(request.path):
+            return self._site.answer(request, self._guard)
+        try:
+            self._guard.admit(request)
+        except Refused as refused:
+            return Reply(f"{refused}\n".encode(), status=403 if refused.problem == "wrong_role" else 401)
+        route = self._routes.get(request.path)
+        return Reply(b"not found\n", status=404) if route is None else route()
+
+
 class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     allow_reuse_address = True
     daemon_threads = True
@@ -154,12 +162,16 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     server_address: tuple[str, int]
 
     def __init__(
-        self, listen: Listen, routes: Mapping[str, Route], connection_seconds: float, door: _Door
+        self,
+        listen: Listen,
+        pages: _Pages,
+        connection_seconds: float,
+        tls: Watched[ssl.SSLContext] | None,
     ) -> None:
         found = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         self.address_family = found[0][0]
-        self.routes = routes
-        self.door = door
+        self.pages = pages
+        self.tls = tls
         self.connection_seconds = connection_seconds
         self._open: dict[socket.socket, float] = {}
         self._asking: set[socket.socket] = set()
@@ -188,12 +200,12 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answers a connection, encrypted where the port is."""
-        if self.door.tls is None:
+        if self.tls is None:
             super().process_request_thread(request, client_address)
             return
         try:
             # The handshake comes with the first read, when the connection is already one that may be cut.
-            encrypted = self.door.tls.current().wrap_socket(
+            encrypted = self.tls.current().wrap_socket(
                 request, server_side=True, do_handshake_on_connect=False
             )
         except OSError:
@@ -245,40 +257,72 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        self.server.asked(self.connection)
+        self._handle()
+
+    def do_HEAD(self) -> None:
+        self._handle()
+
+    def do_POST(self) -> None:
+        self._handle()
+
+    def do_PUT(self) -> None:
+        self._handle()
+
+    def _handle(self) -> None:
         try:
-            path = urlsplit(self.path).path
+            parts = urlsplit(self.path)
         except ValueError:
             self._answer(Reply(b"bad request\n", status=400))
             return
-        refusal = self.server.door.refusal(path, self.headers.get("Authorization"))
-        if refusal is not None:
-            self._answer(refusal)
+        method = "GET" if self.command == "HEAD" else self.command
+        allowed = self.server.pages.methods(parts.path)
+        if method not in allowed:
+            self.server.asked(self.connection)
+            self._answer_wrong_method(allowed)
             return
-        route = self.server.routes.get(path)
-        if route is None:
-            self._answer(Reply(b"not found\n", status=404))
+        body = self._body()
+        self.server.asked(self.connection)
+        if body is None:
+            self._answer(Reply(b"the body's length must be given, and be 64 KiB at most\n", status=413))
             return
+        request = Request(
+            method,
+            parts.path,
+            parts.query,
+            {name.lower(): value for name, value in self.headers.items()},
+            body,
+            isinstance(self.connection, ssl.SSLSocket),
+            str(Listen(self.client_address[0], self.client_address[1])),
+        )
         try:
-            reply = route()
+            reply = self.server.pages.answer(request)
         except Exception:  # noqa: BLE001 a page that fails must not take the port with it
             _LOG.exception("a page of the HTTP port failed")
             reply = Reply(b"internal error\n", status=500)
         self._answer(reply)
 
-    def do_HEAD(self) -> None:
-        self.do_GET()
+    def _body(self) -> bytes | None:
+        """The body, empty where there is none; None when it is too long or its length is not told."""
+        if self.command in ("GET", "HEAD"):
+            return b""
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()) or int(length) > _MOST_BODY:
+            return None
+        return self.rfile.read(int(length))
+
+    def _answer_wrong_method(self, allowed: tuple[str, ...]) -> None:
+        named = [name for one in allowed for name in ((one, "HEAD") if one == "GET" else (one,))]
+        words = f"only {', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else f"only {named[0]}"
+        self._answer(Reply(f"{words}\n".encode(), status=405, headers=(("Allow", ", ".join(named)),)))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answers what http.server refuses by itself, without quoting the request."""
         del message, explain
         # http.server says 501 for a method without a handler; here every other method is refused.
-        self._answer(
-            Reply(
-                b"only GET and HEAD\n" if code == 501 else b"bad request\n",
-                status=405 if code == 501 else code,
-            )
-        )
+        if code == 501:
+            self._answer_wrong_method(("GET",))
+        else:
+            self._answer(Reply(b"bad request\n", status=code))
 
     def log_message(self, format: str, *args: object) -> None:
         """Writes nothing: probes and scrapes would drown the log."""
@@ -288,13 +332,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response_only(reply.status)
         self.send_header("Content-Type", reply.content_type)
         self.send_header("Content-Length", str(len(reply.body)))
-        self.send_header("Cache-Control", "no-store")
+        if not any(name == "Cache-Control" for name, _ in reply.headers):
+            self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Connection", "close")
         if reply.status == 401:
             self.send_header("WWW-Authenticate", "Bearer")
-        if reply.status == 405:
-            self.send_header("Allow", "GET, HEAD")
+        for name, value in reply.headers:
+            self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(reply.body)

@@ -1,11 +1,10 @@
-"""A worker's questions to the parent process, and its wait for their answers."""
+"""Questions about knobs, from a worker or from the parent process itself, and the wait for their answers."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from pinch_server.ports import NotTurnedError
-from pinch_server.workers.channel import Channel
 from pinch_server.workers.messages import Answer, Ask
 
 ANSWER_SECONDS: Final = 5.0
@@ -13,10 +12,14 @@ ANSWER_SECONDS: Final = 5.0
 
 
 class Asking:
-    """Asks, from any thread."""
+    """Asks, from any thread.
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
+    Args:
+        ask: Hands a question on.
+    """
+
+    def __init__(self, ask: Callable[[Ask], object]) -> None:
+        self._ask = ask
         self._changed = threading.Condition()
         self._last = 0
         self._answers: dict[int, str | None] = {}
@@ -31,7 +34,7 @@ class Asking:
             self._last += 1
             number = self._last
             self._answers[number] = None
-        self._channel.send(Ask(number, dict(knobs), persist))
+        self._ask(Ask(number, dict(knobs), persist))
         with self._changed:
             self._changed.wait_for(lambda: self._answers[number] is not None, ANSWER_SECONDS)
             problem = self._answers.pop(number)
