@@ -30,7 +30,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet
 export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
 export PYTHONPATH := server:clients/python:.
 
-.PHONY: help demo test lint types suite judges fuzz torture peers prices fmt proto lint-go proto-go lock wheel clean
+.PHONY: help demo test lint types suite judges fuzz torture peers pictures prices fmt proto lint-go proto-go lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ torture: $(DEV) ## kill the service under load, take its database and its disk a
 
 peers: $(PEERS) ## the same conversations through langchain, litellm and headroom: time, size, validity
 	.venv-peers/bin/python -m bench.peers
+
+pictures: $(DEV) ## take the pictures of the README again (docs/pictures; wants Chromium)
+	PINCH_PICTURES=1 .venv/bin/python -m pytest tests/web/test_pictures.py
 
 prices: $(PRICES) ## write the table of prices anew (read the difference before you commit it)
 	.venv-prices/bin/python -m bench.prices

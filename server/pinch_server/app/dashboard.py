@@ -102,7 +102,7 @@ class _Standing:
         try:
             found = self.insight.page(DecisionFilter(), 1).decisions
         except InsightUnavailableError as error:
-            return None, str(error)
+            return None, type(error.__cause__).__name__
         return (found[0].decision.created_at if found else None), ""
 
     def _kind(self) -> str:

@@ -112,7 +112,7 @@ class Api:
             violations = tuple((one.field, one.problem) for one in error.violations)
             return json_error(400, "INVALID_CALL", str(error), violations)
         except InsightUnavailableError as error:
-            return json_error(503, "STORE_UNAVAILABLE", f"the database cannot be asked ({error})")
+            return json_error(503, "STORE_UNAVAILABLE", str(error))
         except NotTurnedError as error:
             return json_error(503, "NOT_TURNED", str(error))
 

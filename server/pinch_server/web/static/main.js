@@ -5,7 +5,7 @@ import * as knobs from "./knobs.js";
 import { notices, show as showNotices } from "./notices.js";
 import { drawActivity, drawStages, resize } from "./plots.js";
 import { show as showReceipt } from "./receipt.js";
-import { count, el, momentInFull, money, percent } from "./words.js";
+import { count, el, middle, momentInFull, money, percent } from "./words.js";
 
 const EVERY_MS = 1200;
 const SLOWLY = 10;
@@ -21,7 +21,7 @@ function showSavings() {
   const cards = [
     ["share", saved && percent(saved.share_pruned), saved && `${count(saved.pruned_calls_30d)} of ${count(saved.calls_30d)} calls`],
     ["tokens", saved && count(saved.total_tokens_saved), `in the last ${windowWords()}`],
-    ["median", saved && (saved.median_tokens_saved === undefined ? "–" : count(saved.median_tokens_saved)), "tokens, of each pruned call"],
+    ["median", saved && (saved.median_tokens_saved === undefined ? "–" : middle(saved.median_tokens_saved)), "tokens, of each pruned call"],
   ];
   for (const [id, figure, aside] of cards) {
     at(id).textContent = figure ?? "–";

@@ -5,6 +5,10 @@ const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumFract
 const share = new Intl.NumberFormat("en-US", { style: "percent", minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const round = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 0 });
 
+const halves = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
+
+// A median may lie between two counts.
+export const middle = (value) => halves.format(value);
 export const count = (value) => whole.format(value);
 export const brief = (value) => short.format(value);
 export const percent = (value) => share.format(value);

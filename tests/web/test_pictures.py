@@ -1,0 +1,49 @@
+"""The pictures of the README: taken by this test, into docs/pictures where PINCH_PICTURES is set."""
+
+import os
+import struct
+from pathlib import Path
+from time import time_ns
+
+from tests.web.browser import browsing, needs_browser
+from tests.web.month import a_month
+from tests.web.services import prune, service_over
+
+pytestmark = needs_browser
+_PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+_SHOTS = {
+    "dashboard-light.png": ("light", 1280, 1460),
+    "dashboard-dark.png": ("dark", 1280, 1460),
+    "dashboard-phone.png": ("light", 390, 844),
+}
+
+
+def test_pictures_are_what_somebody_sees(tmp_path: Path) -> None:
+    """Over a busy month each picture has its size and nothing is the matter; one shows a receipt."""
+    folder = _PICTURES if "PINCH_PICTURES" in os.environ else tmp_path
+    folder.mkdir(exist_ok=True)
+    state = tmp_path / "state"
+    state.mkdir()
+    decisions = list(a_month(time_ns() // 1000 - 60_000_000, busiest=60))
+    with service_over(state, decisions) as service, browsing() as browser:
+        decision_id = prune(service, calls=12)
+        for name, (scheme, width, height) in _SHOTS.items():
+            browser.prefer(scheme)
+            browser.size(width, height)
+            browser.open(f"http://{service.http}/")
+            browser.until("document.querySelector('#bars-stages .told').innerText.includes('ms')")
+            browser.until(f"document.querySelector('#rows tr a').href.endsWith('{decision_id}')")
+            assert browser.text("#notices") == ""
+            assert _shoot(browser.driver, folder / name) == (width, height)
+        browser.prefer("light")
+        browser.size(1280, 1100)
+        browser.open(f"http://{service.http}/decisions/{decision_id}")
+        assert _shoot(browser.driver, folder / "decision.png") == (1280, 1100)
+
+
+def _shoot(driver: object, file: Path) -> tuple[int, int]:
+    """Takes a picture; its width and height."""
+    png = driver.get_screenshot_as_png()  # type: ignore[attr-defined]
+    file.write_bytes(png)
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height

@@ -1,0 +1,131 @@
+"""What the page says when something is the matter: each time what, and what mends it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from time import time_ns
+
+import pytest
+
+from bench.running_server import running_server
+from pinch_server.doors.tokens import new_token
+from tests.web.browser import Browser, browsing, needs_browser
+from tests.web.month import a_month
+from tests.web.services import database_file, prune, service_over
+
+pytestmark = needs_browser
+HOUR_US = 3_600_000_000
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[Browser]:
+    with browsing() as one:
+        yield one
+
+
+@pytest.fixture
+def browser(window: Browser) -> Browser:
+    window.prefer("light")
+    window.size(1280, 1000)
+    return window
+
+
+def says(browser: Browser, words: str) -> None:
+    """Waits until a notice has these words."""
+    browser.until(f"document.getElementById('notices').innerText.includes({words!r})")
+
+
+def test_an_empty_database_tells_how_to_begin(browser: Browser, tmp_path: Path) -> None:
+    """Without a decision the page says so, and what makes one; then it shows it by itself."""
+    with running_server(tmp_path) as service:
+        browser.open(f"http://{service.http}/")
+        says(browser, "No decisions yet.")
+        assert browser.text("#share") == "0.00%"
+        assert browser.violations() == []
+        prune(service)
+        browser.until("document.querySelectorAll('#rows tr').length === 1")
+        browser.until("!document.getElementById('notices').innerText")
+
+
+def test_a_database_that_is_down_is_named(browser: Browser, tmp_path: Path) -> None:
+    """When the database cannot be read the page says that, that calls go on, and what was shown stays."""
+    with service_over(tmp_path, list(a_month(time_ns() // 1000 - HOUR_US, days=1))) as service:
+        browser.open(f"http://{service.http}/")
+        figure = browser.text("#tokens")
+        file = database_file(tmp_path)
+        aside = file.with_name("aside")
+        file.rename(aside)
+        file.mkdir()
+        says(browser, "The database does not answer (SQLite: OperationalError).")
+        says(browser, "Calls are pruned as before.")
+        assert browser.text("#tokens") == figure
+        assert browser.violations() == []
+        file.rmdir()
+        aside.rename(file)
+        browser.until("!document.getElementById('notices').innerText")
+
+
+def test_clocks_that_differ_by_a_day_are_told(browser: Browser, tmp_path: Path) -> None:
+    """A computer whose clock is a day off reads by how much, and in which direction."""
+    script = "const now = Date.now; Date.now = () => now() + 86_400_000"
+    with service_over(tmp_path, list(a_month(time_ns() // 1000 - HOUR_US, days=1))) as service:
+        added = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+        browser.open(f"http://{service.http}/")
+        says(browser, "The clock of the service is 24 h 0 min behind this computer’s.")
+        browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
+def test_decisions_from_tomorrow_are_told(browser: Browser, tmp_path: Path) -> None:
+    """Decisions of a replica whose clock is a day ahead are named as such."""
+    now = time_ns() // 1000
+    made = list(a_month(now - HOUR_US, days=1))
+    made.append(
+        replace(made[-1], decision_id=made[-1].decision_id[:-4] + "ffff", created_at=now + 24 * HOUR_US)
+    )
+    with service_over(tmp_path, made) as service:
+        browser.open(f"http://{service.http}/")
+        says(browser, "ahead of the clock of the service")
+
+
+def test_a_month_without_prices_says_how_to_set_them(browser: Browser, tmp_path: Path) -> None:
+    """Where no call has a price the dollars are absent, not zero, and the setting is named."""
+    month = a_month(time_ns() // 1000 - HOUR_US, days=2)
+    unpriced = [replace(one, model="a-model-of-our-own", prompt_rate=None, cached_rate=None) for one in month]
+    with service_over(tmp_path, unpriced) as service:
+        browser.open(f"http://{service.http}/")
+        says(browser, "No price is known for any call of the last 30 days.")
+        says(browser, "objective.prompt_rate")
+        assert browser.text("#dollars") == "–"
+        assert browser.text("#dollars-aside") == "no price is known for these calls"
+
+
+def test_a_service_that_is_gone_is_told(browser: Browser, tmp_path: Path) -> None:
+    """When the service stops the page says so and keeps what it had."""
+    with service_over(tmp_path, list(a_month(time_ns() // 1000 - HOUR_US, days=1))) as service:
+        browser.open(f"http://{service.http}/")
+        figure = browser.text("#tokens")
+        service.stop()
+        says(browser, "The service does not answer.")
+        assert browser.text("#tokens") == figure
+
+
+def test_signing_in_and_out(browser: Browser, tmp_path: Path) -> None:
+    """A guarded page asks for a token, says when it is wrong, and lets in who has one until they sign out."""
+    token = new_token()
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"reader insight plain:{token}\n")
+    tokens.chmod(0o600)
+    with running_server(tmp_path, "--tokens", str(tokens)) as service:
+        browser.driver.get(f"http://{service.http}/")
+        assert browser.violations() == []
+        fill_in = "document.querySelector('[name=token]').value = arguments[0];"
+        submit = "document.getElementById('sign-in').requestSubmit()"
+        browser.run(fill_in + submit, "wrong-wrong-wrong-wrong")
+        browser.until("document.getElementById('problem').innerText === 'the token is not known here'")
+        browser.run(fill_in + submit, token)
+        browser.until("document.body.dataset.drawn === 'true'")
+        browser.until("!document.getElementById('sign-out').hidden")
+        assert browser.run("return document.cookie") == ""
+        assert browser.run("return document.getElementById('knobs').hidden") is True
+        browser.run("document.getElementById('sign-out').click()")
+        browser.until("document.getElementById('sign-in')")
