@@ -78,6 +78,7 @@ OTHER = {
     "server.max_connection_grace_seconds": ("1", 1.0),
     "server.channelz": ("true", True),
     "server.dashboard": ("false", False),
+    "store.receipts": ("false", False),
     "store.database_url": ("postgresql://u:p@h/d", "postgresql://u:********@h/d"),
     "store.state_dir": ("/var/lib/pinch", "/var/lib/pinch"),
     "store.migrate": ("1", True),
@@ -198,7 +199,12 @@ def test_without_a_source_the_defaults_hold() -> None:
             "mouth_seconds": 1.0,
             "envoy_seconds": 0.15,
         },
-        "store": {"database_url": "", "state_dir": "/home/pinch/.local/state/pinch", "migrate": False},
+        "store": {
+            "database_url": "",
+            "state_dir": "/home/pinch/.local/state/pinch",
+            "migrate": False,
+            "receipts": True,
+        },
         "journal": {"fsync": False, "max_bytes": 268_435_456, "batch": 500},
         "objective": {
             "assumed_cache_rate": 0.0,

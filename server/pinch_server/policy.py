@@ -22,6 +22,7 @@ def policy_of(settings: Settings, session_key: bytes) -> Policy:
         fingerprint=settings.fingerprint(),
         session_key=session_key,
         probes_prefix=settings.prefix_probe,
+        keeps_receipts=settings.store.receipts,
     )
 
 

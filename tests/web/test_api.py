@@ -13,7 +13,9 @@ import grpc
 import pytest
 from jsonschema import Draft202012Validator
 
+from bench.conversations import generate_bytes
 from bench.running_server import RunningServer, running_server
+from pinch import PinchClient
 from pinch.v1 import insight_pb2 as pb
 from pinch.v1 import prune_pb2
 from pinch.v1.insight_pb2_grpc import InsightServiceStub
@@ -121,6 +123,27 @@ def test_one_decision_is_that_of_get_decision(service: RunningServer, stub: Insi
     assert (status, missing["error"]["code"]) == (404, "NO_DECISION")
     status, wrong = ask(service, "decisions/none")
     assert (status, wrong["error"]["violations"][0]["field"]) == (400, "decision_id")
+
+
+def test_a_receipt_is_that_of_the_reply(service: RunningServer, stub: InsightServiceStub) -> None:
+    """Each trim has the place, reason and sizes of the edit that the caller got, and its tool."""
+    with PinchClient(service.grpc) as client:
+        pruned = client.prune_body(generate_bytes(3, tokens=90_000))
+    assert pruned.edits
+    while True:
+        # It is in the database a moment after the reply.
+        status, found = ask(service, f"decisions/{pruned.decision_id}")
+        if status == 200:
+            break
+    is_as_described("GetDecisionResponse", found)
+    assert len(found["trims"]) == len(pruned.edits)
+    assert all(trim["tool"] for trim in found["trims"])
+    for trim, edit in zip(found["trims"], map(shown_fields, pruned.edits), strict=True):
+        common = trim.keys() & edit.keys()
+        assert len(common) >= 9
+        assert {name: trim[name] for name in common} == {name: edit[name] for name in common}
+    reply = stub.GetDecision(pb.GetDecisionRequest(decision_id=pruned.decision_id))
+    assert shown_fields(reply) == found
 
 
 def test_hours_add_up_to_the_savings(service: RunningServer) -> None:

@@ -1,4 +1,4 @@
-"""The pictures of the README: taken by this test, into docs/pictures where PINCH_PICTURES is set."""
+"""The pictures of the README: taken here, into docs/pictures where PINCH_PICTURES is set (make pictures)."""
 
 import os
 import struct

@@ -367,7 +367,10 @@ func (x *GetDecisionRequest) GetDecisionId() string {
 type GetDecisionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The decision.
-	Decision      *Decision `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
+	Decision *Decision `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
+	// Its receipt: every part that differed from what came, in the order of the messages; of more than 500 the last.
+	// Empty when nothing was trimmed, or when the server keeps no receipts (`store.receipts`).
+	Trims         []*TrimmedPart `protobuf:"bytes,2,rep,name=trims,proto3" json:"trims,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -409,6 +412,158 @@ func (x *GetDecisionResponse) GetDecision() *Decision {
 	return nil
 }
 
+func (x *GetDecisionResponse) GetTrims() []*TrimmedPart {
+	if x != nil {
+		return x.Trims
+	}
+	return nil
+}
+
+// TrimmedPart is one part of a tool result that was trimmed: where, why and how large it was, never its text.
+type TrimmedPart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Zero-based index of the message (or input item) in the conversation.
+	MessageIndex int32 `protobuf:"varint,1,opt,name=message_index,json=messageIndex,proto3" json:"message_index,omitempty"`
+	// Zero-based index of the block in the message's content. Absent when the message is the result.
+	BlockIndex *int32 `protobuf:"varint,2,opt,name=block_index,json=blockIndex,proto3,oneof" json:"block_index,omitempty"`
+	// Zero-based index of the part in the result's own content. Absent when that content is a string.
+	PartIndex *int32 `protobuf:"varint,3,opt,name=part_index,json=partIndex,proto3,oneof" json:"part_index,omitempty"`
+	// Name of the tool. Empty when it was not told, or is no word of letters, digits and `_.:/-`.
+	Tool string `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	// What was done to it.
+	Action TrimAction `protobuf:"varint,5,opt,name=action,proto3,enum=pinch.v1.TrimAction" json:"action,omitempty"`
+	// Why, as a slug: those of Edit.
+	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Whether it was done for the first time in this call (true) or replayed from an earlier one.
+	IsNew bool `protobuf:"varint,7,opt,name=is_new,json=isNew,proto3" json:"is_new,omitempty"`
+	// Zero-based index of the message before which the event fell that decided it.
+	EventMessageIndex int32 `protobuf:"varint,8,opt,name=event_message_index,json=eventMessageIndex,proto3" json:"event_message_index,omitempty"`
+	// Length before, in characters (Unicode code points); 0 for an image.
+	CharsBefore int64 `protobuf:"varint,9,opt,name=chars_before,json=charsBefore,proto3" json:"chars_before,omitempty"`
+	// Length after, in characters.
+	CharsAfter int64 `protobuf:"varint,10,opt,name=chars_after,json=charsAfter,proto3" json:"chars_after,omitempty"`
+	// Estimated size before, in tokens.
+	TokensBefore int64 `protobuf:"varint,11,opt,name=tokens_before,json=tokensBefore,proto3" json:"tokens_before,omitempty"`
+	// Estimated size after, in tokens.
+	TokensAfter   int64 `protobuf:"varint,12,opt,name=tokens_after,json=tokensAfter,proto3" json:"tokens_after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TrimmedPart) Reset() {
+	*x = TrimmedPart{}
+	mi := &file_pinch_v1_insight_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TrimmedPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TrimmedPart) ProtoMessage() {}
+
+func (x *TrimmedPart) ProtoReflect() protoreflect.Message {
+	mi := &file_pinch_v1_insight_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TrimmedPart.ProtoReflect.Descriptor instead.
+func (*TrimmedPart) Descriptor() ([]byte, []int) {
+	return file_pinch_v1_insight_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *TrimmedPart) GetMessageIndex() int32 {
+	if x != nil {
+		return x.MessageIndex
+	}
+	return 0
+}
+
+func (x *TrimmedPart) GetBlockIndex() int32 {
+	if x != nil && x.BlockIndex != nil {
+		return *x.BlockIndex
+	}
+	return 0
+}
+
+func (x *TrimmedPart) GetPartIndex() int32 {
+	if x != nil && x.PartIndex != nil {
+		return *x.PartIndex
+	}
+	return 0
+}
+
+func (x *TrimmedPart) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *TrimmedPart) GetAction() TrimAction {
+	if x != nil {
+		return x.Action
+	}
+	return TrimAction_TRIM_ACTION_UNSPECIFIED
+}
+
+func (x *TrimmedPart) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *TrimmedPart) GetIsNew() bool {
+	if x != nil {
+		return x.IsNew
+	}
+	return false
+}
+
+func (x *TrimmedPart) GetEventMessageIndex() int32 {
+	if x != nil {
+		return x.EventMessageIndex
+	}
+	return 0
+}
+
+func (x *TrimmedPart) GetCharsBefore() int64 {
+	if x != nil {
+		return x.CharsBefore
+	}
+	return 0
+}
+
+func (x *TrimmedPart) GetCharsAfter() int64 {
+	if x != nil {
+		return x.CharsAfter
+	}
+	return 0
+}
+
+func (x *TrimmedPart) GetTokensBefore() int64 {
+	if x != nil {
+		return x.TokensBefore
+	}
+	return 0
+}
+
+func (x *TrimmedPart) GetTokensAfter() int64 {
+	if x != nil {
+		return x.TokensAfter
+	}
+	return 0
+}
+
 // ListDecisionsRequest asks for one page of decisions.
 type ListDecisionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -424,7 +579,7 @@ type ListDecisionsRequest struct {
 
 func (x *ListDecisionsRequest) Reset() {
 	*x = ListDecisionsRequest{}
-	mi := &file_pinch_v1_insight_proto_msgTypes[6]
+	mi := &file_pinch_v1_insight_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -436,7 +591,7 @@ func (x *ListDecisionsRequest) String() string {
 func (*ListDecisionsRequest) ProtoMessage() {}
 
 func (x *ListDecisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_insight_proto_msgTypes[6]
+	mi := &file_pinch_v1_insight_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -449,7 +604,7 @@ func (x *ListDecisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDecisionsRequest.ProtoReflect.Descriptor instead.
 func (*ListDecisionsRequest) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_insight_proto_rawDescGZIP(), []int{6}
+	return file_pinch_v1_insight_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListDecisionsRequest) GetFilter() *DecisionFilter {
@@ -502,7 +657,7 @@ type DecisionFilter struct {
 
 func (x *DecisionFilter) Reset() {
 	*x = DecisionFilter{}
-	mi := &file_pinch_v1_insight_proto_msgTypes[7]
+	mi := &file_pinch_v1_insight_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -514,7 +669,7 @@ func (x *DecisionFilter) String() string {
 func (*DecisionFilter) ProtoMessage() {}
 
 func (x *DecisionFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_insight_proto_msgTypes[7]
+	mi := &file_pinch_v1_insight_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -527,7 +682,7 @@ func (x *DecisionFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecisionFilter.ProtoReflect.Descriptor instead.
 func (*DecisionFilter) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_insight_proto_rawDescGZIP(), []int{7}
+	return file_pinch_v1_insight_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DecisionFilter) GetCreatedFromUnixMicros() int64 {
@@ -614,7 +769,7 @@ type ListDecisionsResponse struct {
 
 func (x *ListDecisionsResponse) Reset() {
 	*x = ListDecisionsResponse{}
-	mi := &file_pinch_v1_insight_proto_msgTypes[8]
+	mi := &file_pinch_v1_insight_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -626,7 +781,7 @@ func (x *ListDecisionsResponse) String() string {
 func (*ListDecisionsResponse) ProtoMessage() {}
 
 func (x *ListDecisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_insight_proto_msgTypes[8]
+	mi := &file_pinch_v1_insight_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -639,7 +794,7 @@ func (x *ListDecisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDecisionsResponse.ProtoReflect.Descriptor instead.
 func (*ListDecisionsResponse) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_insight_proto_rawDescGZIP(), []int{8}
+	return file_pinch_v1_insight_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListDecisionsResponse) GetDecisions() []*Decision {
@@ -723,7 +878,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_pinch_v1_insight_proto_msgTypes[9]
+	mi := &file_pinch_v1_insight_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -735,7 +890,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_insight_proto_msgTypes[9]
+	mi := &file_pinch_v1_insight_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -748,7 +903,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_insight_proto_rawDescGZIP(), []int{9}
+	return file_pinch_v1_insight_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Decision) GetDecisionId() string {
@@ -990,9 +1145,29 @@ const file_pinch_v1_insight_proto_rawDesc = "" +
 	"\x10_next_reset_date\"5\n" +
 	"\x12GetDecisionRequest\x12\x1f\n" +
 	"\vdecision_id\x18\x01 \x01(\tR\n" +
-	"decisionId\"E\n" +
+	"decisionId\"r\n" +
 	"\x13GetDecisionResponse\x12.\n" +
-	"\bdecision\x18\x01 \x01(\v2\x12.pinch.v1.DecisionR\bdecision\"\x84\x01\n" +
+	"\bdecision\x18\x01 \x01(\v2\x12.pinch.v1.DecisionR\bdecision\x12+\n" +
+	"\x05trims\x18\x02 \x03(\v2\x15.pinch.v1.TrimmedPartR\x05trims\"\xc8\x03\n" +
+	"\vTrimmedPart\x12#\n" +
+	"\rmessage_index\x18\x01 \x01(\x05R\fmessageIndex\x12$\n" +
+	"\vblock_index\x18\x02 \x01(\x05H\x00R\n" +
+	"blockIndex\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"part_index\x18\x03 \x01(\x05H\x01R\tpartIndex\x88\x01\x01\x12\x12\n" +
+	"\x04tool\x18\x04 \x01(\tR\x04tool\x12,\n" +
+	"\x06action\x18\x05 \x01(\x0e2\x14.pinch.v1.TrimActionR\x06action\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x15\n" +
+	"\x06is_new\x18\a \x01(\bR\x05isNew\x12.\n" +
+	"\x13event_message_index\x18\b \x01(\x05R\x11eventMessageIndex\x12!\n" +
+	"\fchars_before\x18\t \x01(\x03R\vcharsBefore\x12\x1f\n" +
+	"\vchars_after\x18\n" +
+	" \x01(\x03R\n" +
+	"charsAfter\x12#\n" +
+	"\rtokens_before\x18\v \x01(\x03R\ftokensBefore\x12!\n" +
+	"\ftokens_after\x18\f \x01(\x03R\vtokensAfterB\x0e\n" +
+	"\f_block_indexB\r\n" +
+	"\v_part_index\"\x84\x01\n" +
 	"\x14ListDecisionsRequest\x120\n" +
 	"\x06filter\x18\x01 \x01(\v2\x18.pinch.v1.DecisionFilterR\x06filter\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
@@ -1077,7 +1252,7 @@ func file_pinch_v1_insight_proto_rawDescGZIP() []byte {
 	return file_pinch_v1_insight_proto_rawDescData
 }
 
-var file_pinch_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_pinch_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_pinch_v1_insight_proto_goTypes = []any{
 	(*GetSavingsRequest)(nil),     // 0: pinch.v1.GetSavingsRequest
 	(*SavingsFilter)(nil),         // 1: pinch.v1.SavingsFilter
@@ -1085,49 +1260,53 @@ var file_pinch_v1_insight_proto_goTypes = []any{
 	(*Savings)(nil),               // 3: pinch.v1.Savings
 	(*GetDecisionRequest)(nil),    // 4: pinch.v1.GetDecisionRequest
 	(*GetDecisionResponse)(nil),   // 5: pinch.v1.GetDecisionResponse
-	(*ListDecisionsRequest)(nil),  // 6: pinch.v1.ListDecisionsRequest
-	(*DecisionFilter)(nil),        // 7: pinch.v1.DecisionFilter
-	(*ListDecisionsResponse)(nil), // 8: pinch.v1.ListDecisionsResponse
-	(*Decision)(nil),              // 9: pinch.v1.Decision
-	(Route)(0),                    // 10: pinch.v1.Route
-	(Format)(0),                   // 11: pinch.v1.Format
-	(Outcome)(0),                  // 12: pinch.v1.Outcome
-	(Ranking)(0),                  // 13: pinch.v1.Ranking
-	(Stability)(0),                // 14: pinch.v1.Stability
-	(*Rates)(nil),                 // 15: pinch.v1.Rates
-	(*PrefixProbe)(nil),           // 16: pinch.v1.PrefixProbe
-	(*TokenUsage)(nil),            // 17: pinch.v1.TokenUsage
+	(*TrimmedPart)(nil),           // 6: pinch.v1.TrimmedPart
+	(*ListDecisionsRequest)(nil),  // 7: pinch.v1.ListDecisionsRequest
+	(*DecisionFilter)(nil),        // 8: pinch.v1.DecisionFilter
+	(*ListDecisionsResponse)(nil), // 9: pinch.v1.ListDecisionsResponse
+	(*Decision)(nil),              // 10: pinch.v1.Decision
+	(Route)(0),                    // 11: pinch.v1.Route
+	(Format)(0),                   // 12: pinch.v1.Format
+	(TrimAction)(0),               // 13: pinch.v1.TrimAction
+	(Outcome)(0),                  // 14: pinch.v1.Outcome
+	(Ranking)(0),                  // 15: pinch.v1.Ranking
+	(Stability)(0),                // 16: pinch.v1.Stability
+	(*Rates)(nil),                 // 17: pinch.v1.Rates
+	(*PrefixProbe)(nil),           // 18: pinch.v1.PrefixProbe
+	(*TokenUsage)(nil),            // 19: pinch.v1.TokenUsage
 }
 var file_pinch_v1_insight_proto_depIdxs = []int32{
 	1,  // 0: pinch.v1.GetSavingsRequest.filters:type_name -> pinch.v1.SavingsFilter
-	10, // 1: pinch.v1.SavingsFilter.route:type_name -> pinch.v1.Route
-	11, // 2: pinch.v1.SavingsFilter.format:type_name -> pinch.v1.Format
+	11, // 1: pinch.v1.SavingsFilter.route:type_name -> pinch.v1.Route
+	12, // 2: pinch.v1.SavingsFilter.format:type_name -> pinch.v1.Format
 	3,  // 3: pinch.v1.GetSavingsResponse.savings:type_name -> pinch.v1.Savings
-	9,  // 4: pinch.v1.GetDecisionResponse.decision:type_name -> pinch.v1.Decision
-	7,  // 5: pinch.v1.ListDecisionsRequest.filter:type_name -> pinch.v1.DecisionFilter
-	10, // 6: pinch.v1.DecisionFilter.route:type_name -> pinch.v1.Route
-	11, // 7: pinch.v1.DecisionFilter.format:type_name -> pinch.v1.Format
-	12, // 8: pinch.v1.DecisionFilter.outcome:type_name -> pinch.v1.Outcome
-	9,  // 9: pinch.v1.ListDecisionsResponse.decisions:type_name -> pinch.v1.Decision
-	10, // 10: pinch.v1.Decision.route:type_name -> pinch.v1.Route
-	11, // 11: pinch.v1.Decision.format:type_name -> pinch.v1.Format
-	13, // 12: pinch.v1.Decision.ranking:type_name -> pinch.v1.Ranking
-	14, // 13: pinch.v1.Decision.stability:type_name -> pinch.v1.Stability
-	15, // 14: pinch.v1.Decision.rates:type_name -> pinch.v1.Rates
-	16, // 15: pinch.v1.Decision.prefix:type_name -> pinch.v1.PrefixProbe
-	12, // 16: pinch.v1.Decision.outcome:type_name -> pinch.v1.Outcome
-	17, // 17: pinch.v1.Decision.usage:type_name -> pinch.v1.TokenUsage
-	0,  // 18: pinch.v1.InsightService.GetSavings:input_type -> pinch.v1.GetSavingsRequest
-	4,  // 19: pinch.v1.InsightService.GetDecision:input_type -> pinch.v1.GetDecisionRequest
-	6,  // 20: pinch.v1.InsightService.ListDecisions:input_type -> pinch.v1.ListDecisionsRequest
-	2,  // 21: pinch.v1.InsightService.GetSavings:output_type -> pinch.v1.GetSavingsResponse
-	5,  // 22: pinch.v1.InsightService.GetDecision:output_type -> pinch.v1.GetDecisionResponse
-	8,  // 23: pinch.v1.InsightService.ListDecisions:output_type -> pinch.v1.ListDecisionsResponse
-	21, // [21:24] is the sub-list for method output_type
-	18, // [18:21] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	10, // 4: pinch.v1.GetDecisionResponse.decision:type_name -> pinch.v1.Decision
+	6,  // 5: pinch.v1.GetDecisionResponse.trims:type_name -> pinch.v1.TrimmedPart
+	13, // 6: pinch.v1.TrimmedPart.action:type_name -> pinch.v1.TrimAction
+	8,  // 7: pinch.v1.ListDecisionsRequest.filter:type_name -> pinch.v1.DecisionFilter
+	11, // 8: pinch.v1.DecisionFilter.route:type_name -> pinch.v1.Route
+	12, // 9: pinch.v1.DecisionFilter.format:type_name -> pinch.v1.Format
+	14, // 10: pinch.v1.DecisionFilter.outcome:type_name -> pinch.v1.Outcome
+	10, // 11: pinch.v1.ListDecisionsResponse.decisions:type_name -> pinch.v1.Decision
+	11, // 12: pinch.v1.Decision.route:type_name -> pinch.v1.Route
+	12, // 13: pinch.v1.Decision.format:type_name -> pinch.v1.Format
+	15, // 14: pinch.v1.Decision.ranking:type_name -> pinch.v1.Ranking
+	16, // 15: pinch.v1.Decision.stability:type_name -> pinch.v1.Stability
+	17, // 16: pinch.v1.Decision.rates:type_name -> pinch.v1.Rates
+	18, // 17: pinch.v1.Decision.prefix:type_name -> pinch.v1.PrefixProbe
+	14, // 18: pinch.v1.Decision.outcome:type_name -> pinch.v1.Outcome
+	19, // 19: pinch.v1.Decision.usage:type_name -> pinch.v1.TokenUsage
+	0,  // 20: pinch.v1.InsightService.GetSavings:input_type -> pinch.v1.GetSavingsRequest
+	4,  // 21: pinch.v1.InsightService.GetDecision:input_type -> pinch.v1.GetDecisionRequest
+	7,  // 22: pinch.v1.InsightService.ListDecisions:input_type -> pinch.v1.ListDecisionsRequest
+	2,  // 23: pinch.v1.InsightService.GetSavings:output_type -> pinch.v1.GetSavingsResponse
+	5,  // 24: pinch.v1.InsightService.GetDecision:output_type -> pinch.v1.GetDecisionResponse
+	9,  // 25: pinch.v1.InsightService.ListDecisions:output_type -> pinch.v1.ListDecisionsResponse
+	23, // [23:26] is the sub-list for method output_type
+	20, // [20:23] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_pinch_v1_insight_proto_init() }
@@ -1138,15 +1317,16 @@ func file_pinch_v1_insight_proto_init() {
 	file_pinch_v1_prune_proto_init()
 	file_pinch_v1_insight_proto_msgTypes[0].OneofWrappers = []any{}
 	file_pinch_v1_insight_proto_msgTypes[3].OneofWrappers = []any{}
-	file_pinch_v1_insight_proto_msgTypes[7].OneofWrappers = []any{}
-	file_pinch_v1_insight_proto_msgTypes[9].OneofWrappers = []any{}
+	file_pinch_v1_insight_proto_msgTypes[6].OneofWrappers = []any{}
+	file_pinch_v1_insight_proto_msgTypes[8].OneofWrappers = []any{}
+	file_pinch_v1_insight_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_pinch_v1_insight_proto_rawDesc), len(file_pinch_v1_insight_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

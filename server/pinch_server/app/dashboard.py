@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from pinch_server import __version__, state
 from pinch_server.clock import SystemClock
-from pinch_server.core.activity import columns
+from pinch_server.core.activity import columns, tools
 from pinch_server.core.insight import DecisionFilter
 from pinch_server.core.moments import unix_micros
 from pinch_server.doors.tokens import Token
@@ -75,7 +75,8 @@ class _Standing:
 
     def activity(self, days: int) -> dict[str, Any]:
         now = unix_micros(self.clock.now())
-        return dict(columns(self.insight.activity(now, days), now))
+        hours = self.insight.activity(now, days)
+        return {**columns(hours, now), "tools": tools(hours)}
 
     def knobs(self) -> dict[str, bool]:
         return knobs_of(self.settings)

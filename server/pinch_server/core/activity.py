@@ -1,5 +1,6 @@
 """What the calls of many hours did, as one column of numbers for each thing that is looked at."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from math import inf
@@ -8,6 +9,9 @@ from typing import Any, Final
 from pinch_server.core.insight import ActivityHour
 from pinch_server.core.quantiles import quantile
 
+MOST_TOOLS: Final = 20
+"""The most tools that are told."""
+_TOOL: Final = "tool_"
 HOUR_US: Final = 3_600_000_000
 """An hour (microseconds)."""
 COUNTED: Final = (
@@ -29,6 +33,16 @@ LATENCY_BOUNDS_US: Final = (
     *(60_000, 120_000, 250_000, 500_000, 1_000_000),
 )
 """Upper bounds of the groups that calls are counted in by the time they took (microseconds)."""
+
+
+def tools(hours: Sequence[ActivityHour]) -> dict[str, int]:
+    """Results that were trimmed for the first time, by the tool they are of; the most first."""
+    found: Counter[str] = Counter()
+    for hour in hours:
+        for name, count in hour.counts.items():
+            if name.startswith(_TOOL):
+                found[name.removeprefix(_TOOL)] += count
+    return dict(found.most_common(MOST_TOOLS))
 
 
 def columns(hours: Sequence[ActivityHour], now: int) -> dict[str, list[Any]]:

@@ -1,9 +1,41 @@
 """What is remembered of one Prune: numbers, names and hashes, never a word of the conversation."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 OutcomeName = Literal["DISPATCHED", "REJECTED", "FAILED"]
+
+
+class Trim(NamedTuple):
+    """One part of a tool result that differs from what came: where, why and how large, never its text.
+
+    Attributes:
+        message: Zero-based index of its message.
+        block: Zero-based index of its block in the message; None where the whole message is the result.
+        part: Zero-based index of the part in the result's content; None where that is one text.
+        tool: The tool, when its name is one; else empty.
+        action: What was done, as `core.plan.Action` spells it.
+        reason: Why, as `core.plan.Reason` spells it.
+        is_new: Whether it was first made in this call.
+        event_message: The number of messages that stood before the point at which it was decided.
+        chars_before: Its length as it came (characters).
+        chars_after: Its length as it shipped (characters).
+        tokens_before: Its estimated size as it came (tokens).
+        tokens_after: Its estimated size as it shipped (tokens).
+    """
+
+    message: int
+    block: int | None
+    part: int | None
+    tool: str
+    action: str
+    reason: str
+    is_new: bool
+    event_message: int
+    chars_before: int
+    chars_after: int
+    tokens_before: int
+    tokens_after: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +78,8 @@ class Decision:
             all before the newest answer of the model.
         unchanged_prefix_tokens: Tokens of what went out before the first message that was trimmed for the
             first time in this call; None when none was.
+        trimmed_tools: Results trimmed for the first time by tool, as `bash 3,grep 1`; None without any.
+        trims: What differs from what came, in the order of the messages; empty where the receipt is not kept.
         settings_fingerprint: Short hash of the settings that shaped the plan.
         pinch_enabled: Whether pruning was switched on.
     """
@@ -84,6 +118,8 @@ class Decision:
     prefix_matched_tokens: int | None = None
     sent_before_tokens: int | None = None
     unchanged_prefix_tokens: int | None = None
+    trimmed_tools: str | None = None
+    trims: tuple[Trim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

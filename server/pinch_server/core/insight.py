@@ -109,7 +109,8 @@ class ActivityHour:
             how their candidates were ordered, `ranking_hybrid` and so on; calls by the time they took,
             `latency_us_500` for those of at most 500 microseconds that are in no lower one, and
             `latency_us_inf`; `previous_messages` and `matched_messages` of the prefix probe; results trimmed
-            for the first time, by what was done, `elided`, `omitted` and `capped`. A missing name is 0.
+            for the first time, by what was done, `elided`, `omitted` and `capped`, and by tool, `tool_bash`.
+            A missing name is 0.
     """
 
     start: int

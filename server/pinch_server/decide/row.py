@@ -1,18 +1,25 @@
 """The row of one decision: numbers, names and hashes of what was asked, read and planned."""
 
+import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from pinch_server.core.decision import Decision
+from pinch_server.core.conversation import ImagePart
+from pinch_server.core.decision import Decision, Trim
 from pinch_server.core.limits import Limits
 from pinch_server.core.moments import unix_micros
-from pinch_server.core.plan import Plan
+from pinch_server.core.plan import Edit, Plan
 from pinch_server.core.probe import PrefixMatch
 from pinch_server.core.resending import Removed, resending
 from pinch_server.decide.call import Body, PruneCall
 from pinch_server.decide.reading import ReadCall
 
+MOST_TRIMS: Final = 500
+"""The most trims of one decision that are stored, the latest of the conversation."""
+_TOOL: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,64}")
 STORED_CHARS: Final = 256
 """Where a name that a caller made up is cut before it is stored (characters)."""
 
@@ -27,6 +34,7 @@ class Policy:
         fingerprint: A short hash of the settings that shape plans.
         session_key: The key of the session hash.
         probes_prefix: Whether each payload is compared with the session's last one.
+        keeps_receipts: Whether a decision is stored with the place, tool, reason and sizes of each trim.
     """
 
     limits: Limits
@@ -34,6 +42,7 @@ class Policy:
     fingerprint: str
     session_key: bytes
     probes_prefix: bool = True
+    keeps_receipts: bool = True
 
 
 def decision_row(
@@ -102,9 +111,39 @@ def decision_row(
         prefix_previous_messages=prefix.previous_messages if prefix else None,
         prefix_matched_messages=prefix.matching_messages if prefix else None,
         prefix_matched_tokens=prefix.matching_tokens if prefix else None,
+        trimmed_tools=_by_tool(plan.edits) if policy.keeps_receipts else None,
+        trims=tuple(map(_trim, plan.edits[-MOST_TRIMS:])) if policy.keeps_receipts else (),
         settings_fingerprint=policy.fingerprint,
         pinch_enabled=policy.is_enabled,
     )
+
+
+def _trim(edit: Edit) -> Trim:
+    return Trim(
+        edit.message,
+        edit.block,
+        edit.old.index,
+        _tool(edit.tool),
+        edit.action.value,
+        edit.reason.value,
+        edit.is_new,
+        edit.event_message,
+        0 if isinstance(edit.old, ImagePart) else len(edit.old.text),
+        len(edit.new),
+        edit.tokens_before,
+        edit.tokens_after,
+    )
+
+
+def _by_tool(edits: Sequence[Edit]) -> str | None:
+    """How many results of each tool were trimmed for the first time; a result of several parts is one."""
+    places = {(edit.message, edit.block): _tool(edit.tool) or "other" for edit in edits if edit.is_new}
+    return ",".join(f"{tool} {count}" for tool, count in sorted(Counter(places.values()).items())) or None
+
+
+def _tool(name: str) -> str:
+    # A tool's name is a word; what else comes as one may be somebody's text.
+    return name if _TOOL.fullmatch(name) else ""
 
 
 def stored_text(text: str) -> str | None:

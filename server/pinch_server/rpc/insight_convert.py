@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 from pinch.v1 import insight_pb2 as pb
 from pinch.v1 import prune_pb2
-from pinch_server.core.decision import Decision, Outcome
+from pinch_server.core.decision import Decision, Outcome, Trim
 from pinch_server.core.insight import DecisionFilter, StoredDecision
 from pinch_server.core.limits import Violation
 from pinch_server.core.rates import read_rates
@@ -112,6 +112,27 @@ def write_decision(stored: StoredDecision, objective: Objective) -> pb.Decision:
     return written
 
 
+def write_trim(trim: Trim) -> pb.TrimmedPart:
+    """One line of a receipt as it is answered."""
+    written = pb.TrimmedPart(
+        message_index=trim.message,
+        tool=trim.tool,
+        action=_number(prune_pb2.TrimAction, "TRIM_ACTION", trim.action),
+        reason=trim.reason,
+        is_new=trim.is_new,
+        event_message_index=trim.event_message,
+        chars_before=trim.chars_before,
+        chars_after=trim.chars_after,
+        tokens_before=trim.tokens_before,
+        tokens_after=trim.tokens_after,
+    )
+    if trim.block is not None:
+        written.block_index = trim.block
+    if trim.part is not None:
+        written.part_index = trim.part
+    return written
+
+
 def shown_fields(message: Message) -> dict[str, Any]:
     """A message as plain data under its own names: enumerations by name, what is absent left out."""
     shown: dict[str, Any] = {}
@@ -120,7 +141,8 @@ def shown_fields(message: Message) -> dict[str, Any]:
             continue
         value = getattr(message, field.name)
         if field.message_type is not None:
-            value = shown_fields(value)
+            # Of messages, only a list has no presence of its own.
+            value = shown_fields(value) if field.has_presence else [shown_fields(one) for one in value]
         elif field.enum_type is not None:
             names = field.enum_type.values_by_number
             common = f"{re.sub('(?<=[a-z])(?=[A-Z])', '_', field.enum_type.name).upper()}_"

@@ -14,7 +14,13 @@ from pinch_server.core.savings import Objective, savings
 from pinch_server.decide import InvalidCallError
 from pinch_server.ports import Clock, Insight
 from pinch_server.rpc.errors import NoDecisionError
-from pinch_server.rpc.insight_convert import read_filter, read_savings_filter, write_decision, write_savings
+from pinch_server.rpc.insight_convert import (
+    read_filter,
+    read_savings_filter,
+    write_decision,
+    write_savings,
+    write_trim,
+)
 from pinch_server.rpc.outcomes import UUID
 from pinch_server.rpc.paging import page_size, position_of, token_of
 
@@ -71,7 +77,9 @@ class InsightService(pb_grpc.InsightServiceServicer):
         found = self._insight.decision(decision_id)
         if found is None:
             raise NoDecisionError
-        return pb.GetDecisionResponse(decision=write_decision(found, self._objective))
+        return pb.GetDecisionResponse(
+            decision=write_decision(found, self._objective), trims=map(write_trim, found.decision.trims)
+        )
 
     def ListDecisions(  # noqa: N802 the contract names it
         self, request: pb.ListDecisionsRequest, context: grpc.ServicerContext

@@ -183,7 +183,7 @@ def _schema(message: Descriptor, found: dict[str, Any]) -> None:
         if field.message_type is not None:
             _schema(field.message_type, found)
             shown: dict[str, Any] = {"$ref": f"#/components/schemas/{field.message_type.name}"}
-            if field.is_repeated:
+            if not field.has_presence:
                 shown = _list(shown)
         else:
             shown = _plain(field)
@@ -235,6 +235,7 @@ def _activity() -> dict[str, Any]:
         {
             "window_days": _INTEGER,
             **dict.fromkeys(("start", *COUNTED), _list(_INTEGER)),
+            "tools": {"type": "object", "additionalProperties": _INTEGER},
             **dict.fromkeys(measured, _list({"type": ["number", "null"]})),
         }
     )

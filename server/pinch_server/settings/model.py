@@ -110,6 +110,10 @@ class StoreSettings(BaseModel, frozen=True, extra="forbid"):
         default_factory=lambda: checks.default_state_dir(os.environ),
         description="Directory of the journal, the SQLite file and the generated key.",
     )
+    receipts: bool = Field(
+        default=True,
+        description="Whether each trim's place, tool name, reason and sizes are kept with its decision.",
+    )
     migrate: bool = Field(
         default=False, description="Whether the start may bring a PostgreSQL schema up to date."
     )

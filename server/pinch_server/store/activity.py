@@ -16,6 +16,7 @@ from pinch_server.store.tables import activity_hours, prune_decisions
 _RANKINGS: Final = ("hybrid", "cosine", "lexical", "uniform", "not_needed")
 
 _d: Final = prune_decisions.c
+_HOUR: Final = (_d.created_at - _d.created_at % HOUR).label("hour")
 
 
 def hours(engine: Engine, now: int, days: int, *, grace_us: int) -> tuple[ActivityHour, ...]:
@@ -55,12 +56,23 @@ def add_up_hour(connection: Connection, start: int) -> None:
 def _read(
     connection: Connection, start: int, end: int, pending_before: int
 ) -> Iterator[tuple[int, dict[str, int]]]:
-    hour = (_d.created_at - _d.created_at % HOUR).label("hour")
+    counts = counted(start, end, pending_before)
+    found = _sums(connection, counts)
+    tools = select(_HOUR, _d.trimmed_tools, func.count().label("calls")).where(
+        counts, _d.trimmed_tools.is_not(None)
+    )
+    for row in connection.execute(tools.group_by(*positions(2))):
+        for name, trims in (one.rsplit(" ", 1) for one in row.trimmed_tools.split(",")):
+            by_name = found[row.hour]
+            by_name[f"tool_{name}"] = by_name.get(f"tool_{name}", 0) + int(trims) * row.calls
+    yield from found.items()
+
+
+def _sums(connection: Connection, counts: ColumnElement[bool]) -> dict[int, dict[str, int]]:
     columns = [func.sum(value).label(name) for name, value in _MEASURES.items()]
-    query = select(hour, *columns).where(counted(start, end, pending_before)).group_by(*positions(1))
-    for row in connection.execute(query).mappings():
-        # PostgreSQL sums into its own kind of decimal.
-        yield row["hour"], {name: int(row[name]) for name in _MEASURES if row[name]}
+    rows = connection.execute(select(_HOUR, *columns).where(counts).group_by(*positions(1))).mappings()
+    # PostgreSQL sums into its own kind of decimal.
+    return {row["hour"]: {name: int(row[name]) for name in _MEASURES if row[name]} for row in rows}
 
 
 def _measures() -> dict[str, ColumnElement[Any]]:

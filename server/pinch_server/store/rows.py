@@ -12,12 +12,12 @@ from pinch_server.core.insight import StoredDecision
 from pinch_server.store.tables import PENDING
 
 _LARGEST = 2**63 - 1
-DECISION_FIELDS = tuple(field.name for field in fields(Decision))
+DECISION_FIELDS = tuple(field.name for field in fields(Decision) if field.name != "trims")
 _decision_values = attrgetter(*DECISION_FIELDS)
 
 
 def decision_row(decision: Decision) -> dict[str, Any]:
-    """Return the row of `prune_decisions` for a decision, without its outcome columns."""
+    """Return the row of `prune_decisions` for a decision, without its outcome columns and its receipt."""
     return dict(zip(DECISION_FIELDS, map(storable, _decision_values(decision)), strict=True))
 
 

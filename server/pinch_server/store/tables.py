@@ -64,6 +64,7 @@ prune_decisions = Table(
     Column("prefix_matched_tokens", BigInteger),
     Column("sent_before_tokens", BigInteger),
     Column("unchanged_prefix_tokens", BigInteger),
+    Column("trimmed_tools", Text),
     Column("outcome", Text, nullable=False, server_default=PENDING),
     Column("reported_at", BigInteger),
     Column("outcome_model", Text),
@@ -75,6 +76,15 @@ prune_decisions = Table(
     Index(None, "created_at", "decision_id"),
     Index(None, "request_id"),
     Index(None, "session_hash", "created_at", "decision_id"),
+)
+
+# A decision's receipt, as a JSON array of core.decision.Trim; apart, so that lists and sums do not read it.
+decision_trims = Table(
+    "decision_trims",
+    metadata,
+    Column("decision_id", Text, primary_key=True),
+    Column("trims", Text, nullable=False),
+    ForeignKeyConstraint(["decision_id"], ["prune_decisions.decision_id"], ondelete="CASCADE"),
 )
 
 # Reports whose decision is not in the database yet, because another worker's journal still holds it.

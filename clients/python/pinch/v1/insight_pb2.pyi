@@ -209,22 +209,103 @@ class GetDecisionResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DECISION_FIELD_NUMBER: _builtins.int
+    TRIMS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def decision(self) -> Global___Decision:
         """The decision."""
+
+    @_builtins.property
+    def trims(self) -> _containers.RepeatedCompositeFieldContainer[Global___TrimmedPart]:
+        """Its receipt: every part that differed from what came, in the order of the messages; of more than 500 the last.
+        Empty when nothing was trimmed, or when the server keeps no receipts (`store.receipts`).
+        """
 
     def __init__(
         self,
         *,
         decision: Global___Decision | None = ...,
+        trims: _abc.Iterable[Global___TrimmedPart] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "trims", b"trims"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetDecisionResponse: _TypeAlias = GetDecisionResponse  # noqa: Y015
+
+@_typing.final
+class TrimmedPart(_message.Message):
+    """TrimmedPart is one part of a tool result that was trimmed: where, why and how large it was, never its text."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MESSAGE_INDEX_FIELD_NUMBER: _builtins.int
+    BLOCK_INDEX_FIELD_NUMBER: _builtins.int
+    PART_INDEX_FIELD_NUMBER: _builtins.int
+    TOOL_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    IS_NEW_FIELD_NUMBER: _builtins.int
+    EVENT_MESSAGE_INDEX_FIELD_NUMBER: _builtins.int
+    CHARS_BEFORE_FIELD_NUMBER: _builtins.int
+    CHARS_AFTER_FIELD_NUMBER: _builtins.int
+    TOKENS_BEFORE_FIELD_NUMBER: _builtins.int
+    TOKENS_AFTER_FIELD_NUMBER: _builtins.int
+    message_index: _builtins.int
+    """Zero-based index of the message (or input item) in the conversation."""
+    block_index: _builtins.int
+    """Zero-based index of the block in the message's content. Absent when the message is the result."""
+    part_index: _builtins.int
+    """Zero-based index of the part in the result's own content. Absent when that content is a string."""
+    tool: _builtins.str
+    """Name of the tool. Empty when it was not told, or is no word of letters, digits and `_.:/-`."""
+    action: _prune_pb2.TrimAction.ValueType
+    """What was done to it."""
+    reason: _builtins.str
+    """Why, as a slug: those of Edit."""
+    is_new: _builtins.bool
+    """Whether it was done for the first time in this call (true) or replayed from an earlier one."""
+    event_message_index: _builtins.int
+    """Zero-based index of the message before which the event fell that decided it."""
+    chars_before: _builtins.int
+    """Length before, in characters (Unicode code points); 0 for an image."""
+    chars_after: _builtins.int
+    """Length after, in characters."""
+    tokens_before: _builtins.int
+    """Estimated size before, in tokens."""
+    tokens_after: _builtins.int
+    """Estimated size after, in tokens."""
+    def __init__(
+        self,
+        *,
+        message_index: _builtins.int = ...,
+        block_index: _builtins.int | None = ...,
+        part_index: _builtins.int | None = ...,
+        tool: _builtins.str = ...,
+        action: _prune_pb2.TrimAction.ValueType = ...,
+        reason: _builtins.str = ...,
+        is_new: _builtins.bool = ...,
+        event_message_index: _builtins.int = ...,
+        chars_before: _builtins.int = ...,
+        chars_after: _builtins.int = ...,
+        tokens_before: _builtins.int = ...,
+        tokens_after: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_part_index", b"_part_index", "block_index", b"block_index", "part_index", b"part_index"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_part_index", b"_part_index", "action", b"action", "block_index", b"block_index", "chars_after", b"chars_after", "chars_before", b"chars_before", "event_message_index", b"event_message_index", "is_new", b"is_new", "message_index", b"message_index", "part_index", b"part_index", "reason", b"reason", "tokens_after", b"tokens_after", "tokens_before", b"tokens_before", "tool", b"tool"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__block_index: _TypeAlias = _typing.Literal["block_index"]  # noqa: Y015
+    _WhichOneofArgType__block_index: _TypeAlias = _typing.Literal["_block_index", b"_block_index"]  # noqa: Y015
+    _WhichOneofReturnType__part_index: _TypeAlias = _typing.Literal["part_index"]  # noqa: Y015
+    _WhichOneofArgType__part_index: _TypeAlias = _typing.Literal["_part_index", b"_part_index"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__block_index) -> _WhichOneofReturnType__block_index | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__part_index) -> _WhichOneofReturnType__part_index | None: ...
+
+Global___TrimmedPart: _TypeAlias = TrimmedPart  # noqa: Y015
 
 @_typing.final
 class ListDecisionsRequest(_message.Message):

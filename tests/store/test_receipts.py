@@ -1,0 +1,42 @@
+"""Receipts: what is kept of each trim, and for how long."""
+
+from sqlalchemy import Engine, func, select
+
+from pinch_server.core.decision import Trim
+from pinch_server.store import decisions, retention
+from pinch_server.store.lines import encode_record, parse_lines
+from pinch_server.store.tables import decision_trims
+from pinch_server.store.writer import DecisionWriter
+from tests.store.samples import NOW, CountingObserver, a_decision, an_id
+
+TRIMS = (
+    Trim(3, None, None, "bash", "elided", "outside_window", True, 12, 9_000, 800, 3_000, 266),
+    Trim(5, 1, 0, "", "omitted", "outsized", False, 7, 0, 40, 1_100, 13),
+)
+
+
+def test_a_receipt_comes_back_as_it_was_written(engine: Engine, observer: CountingObserver) -> None:
+    """Through journal and database, every field of every trim is what it was; without trims there is none."""
+    given = [a_decision(1, trims=TRIMS, trimmed_tools="bash 1"), a_decision(2)]
+    read = parse_lines(b"".join(map(encode_record, given)), 10).records
+    assert read == tuple(given)
+    writer = DecisionWriter(engine, observer)
+    for _ in range(2):
+        # What a journal offers again changes nothing.
+        writer.write(given, [], NOW)
+    for one in given:
+        found = decisions.get(engine, one.decision_id)
+        assert found is not None
+        assert found.decision == one
+
+
+def test_a_receipt_goes_with_its_decision(engine: Engine, observer: CountingObserver) -> None:
+    """When a decision is past its time, its receipt goes in the same step."""
+    given = [a_decision(1, trims=TRIMS), a_decision(2, trims=TRIMS, created_at=NOW + 10)]
+    DecisionWriter(engine, observer).write(given, [], NOW)
+    assert retention.delete_batch(engine, NOW + 5) == 1
+    with engine.connect() as connection:
+        assert connection.execute(select(func.count()).select_from(decision_trims)).scalar_one() == 1
+    kept = decisions.get(engine, an_id(2))
+    assert kept is not None
+    assert kept.decision.trims == TRIMS
