@@ -360,3 +360,22 @@ def test_an_image_left_out_later_is_told_as_later() -> None:
             later += edit.is_new and isinstance(edit.old, ImagePart)
         assert plan.stats.summarized == len({e.message for e in plan.edits if e.is_new})
     assert later
+
+
+def test_a_second_step_says_what_was_gone_before() -> None:
+    """A placeholder in the place of an excerpt of an earlier event tells what that event had removed."""
+    words = " ".join(f"src/module_{index}.py" for index in range(600))
+    chat = [user("go")]
+    for index in range(14):
+        chat += round_of(f"t{index}", words)
+    limits = {**TIGHT, "trim_style": TrimStyle.KEYED, "min_gain": 0.0}
+    before: dict[int, int] = {}
+    seconds = 0
+    for point in call_points(read_chat(chat)):
+        now = {}
+        for edit in planned(chat[:point], **limits).edits:
+            assert edit.removed_before == (before.get(edit.message, 0) if edit.is_new else 0)
+            seconds += edit.removed_before > 0
+            now[edit.message] = edit.tokens_before - edit.tokens_after
+        before = now
+    assert seconds > 0

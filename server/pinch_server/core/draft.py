@@ -37,6 +37,7 @@ class Change:
     action: Action | None
     reason: Reason
     event_message: int
+    stood: Sequence[str] | None
     images_event: int | None
     images_reason: Reason
 
@@ -124,6 +125,7 @@ class Draft:
             result.texts, result.units, result.step = change.texts, change.units, change.step
             result.action, result.reason = change.action, change.reason
             result.event_message = change.event_message
+            result.stood = change.stood
             result.images_event, result.images_reason = change.images_event, change.images_reason
         self.changes = None
 
@@ -234,6 +236,8 @@ class Draft:
         units = sum(self.counter.units(texts))
         if not self._resize(result, units - result.units, 0):
             return False
+        if result.step is not Step.WHOLE and result.event_message != event_message:
+            result.stood = result.texts
         result.texts, result.units, result.step = texts, units, step
         result.action, result.reason, result.event_message = action, reason, event_message
         return True
@@ -306,6 +310,7 @@ class Draft:
             result.action,
             result.reason,
             result.event_message,
+            result.stood,
             result.images_event,
             result.images_reason,
         )
@@ -319,10 +324,17 @@ class Draft:
         return edits
 
     def _edits_of(self, result: DraftResult, action: Action, end: int) -> list[Edit]:
-        counter = self.counter
+        def size(text: str) -> int:
+            return self.counter.tokens(self.counter.units([text])[0])
 
         def edit(
-            old: TextPart | ImagePart, new: str, before: int, done: Action, reason: Reason, event: int
+            old: TextPart | ImagePart,
+            new: str,
+            before: int,
+            done: Action,
+            reason: Reason,
+            event: int,
+            gone: int,
         ) -> Edit:
             return Edit(
                 message=result.message,
@@ -335,21 +347,23 @@ class Draft:
                 event_message=event,
                 is_new=event == end,
                 tokens_before=before,
-                tokens_after=counter.tokens(counter.units([new])[0]),
+                tokens_after=size(new),
+                removed_before=gone if event == end else 0,
             )
 
         edits: list[Edit] = []
-        texts = iter(result.texts)
+        texts = zip(result.texts, result.stood or result.originals, strict=True)
         for part in result.value.parts:
             if isinstance(part, ImagePart):
                 if result.images_event is not None and part.address is not None:
                     by = Action.OMITTED, result.images_reason, result.images_event
-                    edits.append(edit(part, part.description, part.tokens, *by))
+                    edits.append(edit(part, part.description, part.tokens, *by, 0))
             elif is_trimmable(part):
-                new = next(texts)
+                new, stood = next(texts)
                 if new != part.text:
-                    by = action, result.reason, result.event_message
-                    edits.append(edit(part, new, counter.tokens(counter.units([part.text])[0]), *by))
+                    by, before = (action, result.reason, result.event_message), size(part.text)
+                    gone = before - size(stood) if stood is not part.text else 0
+                    edits.append(edit(part, new, before, *by, gone))
         return edits
 
 

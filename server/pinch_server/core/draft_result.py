@@ -27,6 +27,7 @@ class DraftResult:
         action: What was done last; None while nothing was.
         reason: Why.
         event_message: Where that was decided.
+        stood: Its texts as they stood before the event that trimmed it last; None where none had before.
         images_event: Where it was decided that its images become notes; None while they are images.
         images_reason: Why.
     """
@@ -43,6 +44,7 @@ class DraftResult:
     action: Action | None = None
     reason: Reason = Reason.OUTSIDE_WINDOW
     event_message: int = 0
+    stood: Sequence[str] | None = None
     images_event: int | None = None
     images_reason: Reason = Reason.OUTSIDE_WINDOW
 
@@ -79,6 +81,7 @@ class DraftResult:
             self.action,
             self.reason,
             self.event_message,
+            self.stood,
             self.images_event,
             self.images_reason,
         )

@@ -52,6 +52,7 @@ class Edit:
         is_new: Whether it was first made in this call.
         tokens_before: What the old part counts (tokens).
         tokens_after: What the new text counts (tokens).
+        removed_before: What of it was gone by an earlier event already, where this one is new (tokens).
     """
 
     message: int
@@ -65,6 +66,7 @@ class Edit:
     is_new: bool
     tokens_before: int
     tokens_after: int
+    removed_before: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,9 @@ class Replay:
         else:
             key = checkpoint_key(draft.tally.digest(end), rules)
             checkpoint = replace(draft.checkpoint(), ledger=self._ledger)
-            edits = tuple(replace(edit, is_new=False) if edit.is_new else edit for edit in self.edits)
+            edits = tuple(
+                replace(edit, is_new=False, removed_before=0) if edit.is_new else edit for edit in self.edits
+            )
         return Standing(
             rules,
             end,

@@ -35,7 +35,8 @@ def _trimmed(read: ReadCall, plan: Plan) -> Trimmed:
     unsent_from = points[-2] if len(points) > 1 else 0
     kept_out = removed_sent = removed_fresh = 0
     for edit in plan.edits:
-        removed = edit.tokens_before - edit.tokens_after
+        removed = edit.tokens_before - edit.tokens_after - edit.removed_before
+        kept_out += edit.removed_before
         if not edit.is_new:
             kept_out += removed
         elif edit.message < unsent_from:
