@@ -10,7 +10,7 @@ def checkpoint(chars: int) -> Checkpoint:
     """A checkpoint that holds one text."""
     text = ("x" * chars,)
     return Checkpoint(
-        (TrimmedResult(0, text, chars, Step.ELIDED, Action.ELIDED, Reason.OUTSIDE_WINDOW, 1, False),)
+        (TrimmedResult(0, text, chars, Step.ELIDED, Action.ELIDED, Reason.OUTSIDE_WINDOW, 1, None),)
     )
 
 

@@ -39,7 +39,7 @@ class TrimmedResult:
     reason: Reason
     event_message: int
     images_event: int | None
-    images_reason: Reason
+    images_reason: Reason = Reason.OUTSIDE_WINDOW
 
 
 @dataclass(frozen=True, slots=True)
