@@ -211,6 +211,22 @@ func TestC9OutcomeIsReported(t *testing.T) {
 	}
 }
 
+// A report has a time of its own where it is given one; without any left nothing is sent.
+func TestC2AReportHasADeadline(t *testing.T) {
+	server := pinchtest.Script(t, pinchtest.Unchanged)
+	client := connect(t, server.Address, pinch.WithTimeout(short))
+	report := &pinchv1.ReportOutcomeRequest{DecisionId: "d", Outcome: pinchv1.Outcome_OUTCOME_DISPATCHED}
+	if held, _ := client.ReportOutcome(context.Background(), report, pinch.WithTimeout(0)); held {
+		t.Error("held without any time")
+	}
+	if held, _ := client.ReportOutcome(context.Background(), report, pinch.WithTimeout(patient)); !held {
+		t.Error("not held")
+	}
+	if calls := server.Calls(); len(calls) != 1 || calls[0].TimeLeft <= short {
+		t.Errorf("%+v", calls)
+	}
+}
+
 // Further metadata travels with every call, beside that of the context.
 func TestC10FurtherMetadataTravels(t *testing.T) {
 	server := pinchtest.Script(t, pinchtest.Unchanged)
@@ -220,6 +236,26 @@ func TestC10FurtherMetadataTravels(t *testing.T) {
 	got := server.Calls()[0].Metadata
 	if !slices.Equal(got.Get("x-team"), []string{"a", "b"}) || !slices.Equal(got.Get("x-request"), []string{"r"}) {
 		t.Errorf("%v", got)
+	}
+}
+
+// Where a context has a token or a client of its own, as one that a router passes on, the client's stand.
+func TestC10TheContextBringsNoSecondToken(t *testing.T) {
+	server := pinchtest.Script(t, pinchtest.Unchanged)
+	client := connect(t, server.Address, pinch.WithToken("ours"))
+	ctx := metadata.AppendToOutgoingContext(
+		context.Background(), "authorization", "Bearer theirs", "pinch-client", "theirs", "x-request", "r",
+	)
+	_, _ = client.PruneOpenAI(ctx, []byte(sent))
+	got := server.Calls()[0].Metadata
+	if tokens := got.Get("authorization"); !slices.Equal(tokens, []string{"Bearer ours"}) {
+		t.Errorf("%d tokens were sent", len(tokens))
+	}
+	if clients := got.Get("pinch-client"); len(clients) != 1 || !slices.Equal(got.Get("x-request"), []string{"r"}) {
+		t.Errorf("%v", clients)
+	}
+	if kept, _ := metadata.FromOutgoingContext(ctx); !slices.Equal(kept.Get("pinch-client"), []string{"theirs"}) {
+		t.Error("the caller's context was changed")
 	}
 }
 

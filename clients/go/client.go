@@ -22,7 +22,7 @@ import (
 // It holds one channel; make one for all calls. It is safe for concurrent use.
 type Client struct {
 	settings   settings
-	metadata   []string
+	own        metadata.MD
 	target     string
 	connection *grpc.ClientConn
 	service    pinchv1.PruneServiceClient
@@ -55,7 +55,7 @@ func New(address string, options ...Option) (*Client, error) {
 	}
 	return &Client{
 		settings:   made,
-		metadata:   sent,
+		own:        metadata.Pairs(sent...),
 		target:     address,
 		connection: connection,
 		service:    pinchv1.NewPruneServiceClient(connection),
@@ -110,7 +110,7 @@ func call[Request proto.Message, Reply any](
 	method func(context.Context, Request, ...grpc.CallOption) (Reply, error),
 	request Request,
 ) (Reply, error) {
-	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(ctx, c.metadata...), timeout)
+	ctx, cancel := context.WithTimeout(c.withMetadata(ctx), timeout)
 	defer cancel()
 	reply, err := method(ctx, request)
 	if status.Code(err) == codes.Unavailable && ctx.Err() == nil {
@@ -126,4 +126,19 @@ func call[Request proto.Message, Reply any](
 		}
 	}
 	return reply, callError(err)
+}
+
+// withMetadata adds the client's own to the metadata of the context, which may have been made for another service:
+// its token is not sent beside ours.
+func (c *Client) withMetadata(ctx context.Context) context.Context {
+	sent, _ := metadata.FromOutgoingContext(ctx) // a copy
+	if sent == nil {
+		sent = metadata.MD{}
+	}
+	for _, name := range []string{"pinch-client", "authorization"} {
+		if len(c.own.Get(name)) > 0 {
+			sent.Delete(name)
+		}
+	}
+	return metadata.NewOutgoingContext(ctx, metadata.Join(sent, c.own))
 }

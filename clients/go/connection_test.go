@@ -28,6 +28,10 @@ func TestUnusableSettingsAreRefused(t *testing.T) {
 		"a name in a list":     {"127.0.0.1:1,localhost:1", pinch.WithStrict(), "address"},
 		"a socket in a list":   {"127.0.0.1:1,unix:/s", pinch.WithStrict(), "address"},
 		"both families":        {"127.0.0.1:1,[::1]:1", pinch.WithStrict(), "address"},
+		"no port at all":       {"localhost", pinch.WithStrict(), "host:port"},
+		"IPv6 without a port":  {"[::1]", pinch.WithStrict(), "host:port"},
+		"a URL":                {"http://127.0.0.1:50051", pinch.WithStrict(), "host:port"},
+		"metadata of HTTP/1":   {"127.0.0.1:1", pinch.WithMetadata("connection", "close"), "metadata"},
 		"our own metadata":     {"127.0.0.1:1", pinch.WithMetadata("pinch-client", "x"), "metadata"},
 		"a second token":       {"127.0.0.1:1", pinch.WithMetadata("authorization", "s3cret"), "metadata"},
 		"gRPC's own metadata":  {"127.0.0.1:1", pinch.WithMetadata("grpc-timeout", "1S"), "metadata"},
@@ -93,9 +97,17 @@ func TestC5ConnectionComesBack(t *testing.T) {
 	}
 }
 
-// A unix socket is an address like any other.
+// A unix socket is an address like any other; its path may have blanks.
 func TestC7UnixSocket(t *testing.T) {
-	server := pinchtest.ScriptOn(t, "unix", filepath.Join(t.TempDir(), "s"), nil, pinchtest.Trim(before, after))
+	server := pinchtest.ScriptOn(t, "unix", filepath.Join(t.TempDir(), "a socket"), nil, pinchtest.Trim(before, after))
+	if result, _ := prune(t, connect(t, server.Address)); !result.Pruned {
+		t.Error(result.Err)
+	}
+}
+
+// An IPv6 address in brackets is an address, too.
+func TestC5IPv6(t *testing.T) {
+	server := pinchtest.ScriptOn(t, "tcp", "[::1]:0", nil, pinchtest.Trim(before, after))
 	if result, _ := prune(t, connect(t, server.Address)); !result.Pruned {
 		t.Error(result.Err)
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,15 @@ type callSettings struct {
 	limits  *pinchv1.Limits
 	context *pinchv1.RequestContext
 	dryRun  bool
+}
+
+// of is the settings of one call.
+func (s settings) of(options []CallOption) callSettings {
+	made := s.call
+	for _, option := range options {
+		option.applyToCall(&made)
+	}
+	return made
 }
 
 type clientOption func(*settings)
@@ -122,10 +132,13 @@ func settingsOf(options []Option) (settings, error) {
 	return made, nil
 }
 
+// ofHTTP1 are headers that HTTP/2 does not have: a peer may refuse the whole call for one of them.
+var ofHTTP1 = []string{"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
+
 // isFree tells whether a caller may send metadata of this name.
 func isFree(name string) bool {
 	taken := name == "" || name == "pinch-client" || name == "authorization" || strings.HasPrefix(name, "grpc-")
-	return !taken && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
+	return !taken && !slices.Contains(ofHTTP1, name) && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }
 
 func isPrintable(text string) bool {

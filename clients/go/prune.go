@@ -46,12 +46,15 @@ func (c *Client) Prune(
 // ReportOutcome tells the service what became of a pruned request; the last report for a decision wins. The
 // decision id is that of the result's Reply. When it is empty, as after a failure, nothing is sent.
 //
-// It returns whether the service holds the report safely. The error is nil unless the client is strict.
-func (c *Client) ReportOutcome(ctx context.Context, report *pinchv1.ReportOutcomeRequest) (bool, error) {
+// It returns whether the service holds the report safely. The error is nil unless the client is strict. Of the
+// options only [WithTimeout] is of use here.
+func (c *Client) ReportOutcome(
+	ctx context.Context, report *pinchv1.ReportOutcomeRequest, options ...CallOption,
+) (bool, error) {
 	if report.GetDecisionId() == "" {
 		return false, c.strictly(&RequestError{problem: "there is no decision to report on"})
 	}
-	reply, err := call(ctx, c, c.settings.call.timeout, c.service.ReportOutcome, report)
+	reply, err := call(ctx, c, c.settings.of(options).timeout, c.service.ReportOutcome, report)
 	if err != nil {
 		return false, c.strictly(err)
 	}
@@ -66,10 +69,7 @@ func prune[Conversation any](
 	apply func(Conversation, []*pinchv1.Edit) (Conversation, error),
 	options []CallOption,
 ) (Result[Conversation], error) {
-	made := c.settings.call
-	for _, option := range options {
-		option.applyToCall(&made)
-	}
+	made := c.settings.of(options)
 	request.Limits, request.Context, request.DryRun = made.limits, made.context, made.dryRun
 	request.ReplyForm = pinchv1.ReplyForm_REPLY_FORM_EDITS
 	reply, err := call(ctx, c, made.timeout, c.service.Prune, request)

@@ -24,7 +24,7 @@ func targetOf(addresses string) (string, resolver.Builder, error) {
 		listed = append(listed, address)
 	}
 	if len(listed) == 1 {
-		return listed[0], nil, nil
+		return listed[0], nil, reachable(listed[0])
 	}
 	var state resolver.State
 	var families [2]bool
@@ -44,4 +44,15 @@ func targetOf(addresses string) (string, resolver.Builder, error) {
 	builder := manual.NewBuilderWithScheme(several)
 	builder.InitialState(state)
 	return several + ":///", builder, nil
+}
+
+// reachable refuses what gRPC would take for a name to look up, or for port 443, and never reach.
+func reachable(address string) error {
+	if strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") {
+		return fmt.Errorf("pinch: the address %q is a URL: give host:port, and WithTLS for TLS", address)
+	}
+	if !strings.Contains(address, ":") || strings.HasSuffix(address, "]") {
+		return fmt.Errorf("pinch: the address %q has no port: give host:port", address)
+	}
+	return nil
 }

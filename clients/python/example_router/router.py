@@ -40,7 +40,7 @@ class Router(ThreadingHTTPServer):
 
     def route(self, body: dict[str, Any]) -> tuple[int, bytes]:
         """Answers one request: status and JSON body."""
-        context = RequestContext(route=Route.ROUTE_ROUTED, session_id=str(body.get("user", "")))
+        context = RequestContext(route=Route.ROUTE_ROUTED, session_id=_session(body))
         pruned = self._pinch.prune_openai(body, context=context)
         turn = pruned.turn_frame.message if pruned.turn_frame else ""
         model = pick(self._models, pruned.measured, turn)
@@ -80,6 +80,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+def _session(body: dict[str, Any]) -> str:
+    """The caller's own name for the session, which a body's JSON may have as what is no text in UTF-8."""
+    return str(body.get("user", "")).encode(errors="replace").decode()
 
 
 def _forward(upstream: str, body: dict[str, Any]) -> tuple[int, bytes]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import grpc
 import grpc.aio
 
+from pinch import forks
 from pinch.connection import DEFAULT_TIMEOUT_SECONDS, connection
 from pinch.conversations import BodyT, prepare_body, prepare_chat
 from pinch.errors import CallError, call_error, closed_error
@@ -27,12 +29,21 @@ if TYPE_CHECKING:
     from pinch.v1.prune_pb2 import ChatMessage, Outcome
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A channel of one event loop, with its methods by name."""
+
+    channel: grpc.aio.Channel
+    methods: dict[str, grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]]
+
+
 class AsyncPinchClient:
     """PinchClient for asyncio: the same arguments and methods, each method awaited.
 
-    Cancelling a call's task does cancel the call. The channel is opened by the first call and bound to that
-    call's event loop; share the client between tasks and close it at the end (it is an asynchronous context
-    manager).
+    Cancelling a call's task does cancel the call. The channel is opened by the first call; share the client
+    between tasks and close it at the end (it is an asynchronous context manager). gRPC binds a channel to its
+    event loop, so a client that is used in a second one opens a second channel there. Nor does gRPC survive a
+    fork while such a channel is open: in that child every call fails open, as `internal`. Fork first.
     """
 
     def __init__(
@@ -48,8 +59,7 @@ class AsyncPinchClient:
         self._to = connection(addresses, timeout=timeout, token=token, tls=tls, metadata=metadata)
         self._manner = Manner(timeout, strict)
         self._closed = False
-        self._channel: grpc.aio.Channel | None = None
-        self._methods: dict[str, grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]] = {}
+        self._opened: dict[asyncio.AbstractEventLoop, _Opened] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -62,8 +72,13 @@ class AsyncPinchClient:
     async def close(self) -> None:
         """As `PinchClient.close`."""
         self._closed = True
-        if self._channel is not None:
-            await self._channel.close(None)
+        if forks.is_spoiled():
+            return
+        here = self._opened.pop(asyncio.get_running_loop(), None)
+        self._opened.clear()  # which closes those of other loops
+        if here is not None:
+            await here.channel.close(None)
+            forks.closed(here.channel)
 
     async def prune_openai(self, body: BodyT, **options: Unpack[PruneOptions]) -> Pruned[BodyT]:
         """As `PinchClient.prune_openai`."""
@@ -109,7 +124,7 @@ class AsyncPinchClient:
             return result
 
     async def _send(self, attempt: Attempt) -> bytes:
-        method = self._opened()[attempt.method]
+        method = self._methods()[attempt.method]
         try:
             reply: bytes = await method(attempt.request, timeout=attempt.timeout, metadata=self._to.metadata)
         except grpc.RpcError as error:
@@ -124,18 +139,24 @@ class AsyncPinchClient:
             raise closed_error() from error
         return reply
 
-    def _opened(self) -> dict[str, grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]]:
+    def _methods(self) -> dict[str, grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]]:
         if self._closed:
             raise closed_error()
-        if self._channel is not None:
-            return self._methods
+        forks.refuse()
+        loop = asyncio.get_running_loop()
+        if loop not in self._opened:
+            for ended in [other for other in self._opened if other.is_closed()]:
+                self._opened.pop(ended, None)
+            self._opened[loop] = self._open()
+        return self._opened[loop].methods
+
+    def _open(self) -> _Opened:
         credentials, options = self._to.credentials(), self._to.options()
-        self._channel = (
+        channel = (
             grpc.aio.insecure_channel(self._to.target, options)
             if credentials is None
             else grpc.aio.secure_channel(self._to.target, credentials, options)
         )
-        self._methods = {
-            name: self._channel.unary_unary(name, bytes, bytes) for name in (PRUNE, REPORT_OUTCOME)
-        }
-        return self._methods
+        forks.opened(channel)
+        methods = {name: channel.unary_unary(name, bytes, bytes) for name in (PRUNE, REPORT_OUTCOME)}
+        return _Opened(channel, methods)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import grpc
 
+from pinch import forks
 from pinch.connection import DEFAULT_TIMEOUT_SECONDS, connection
 from pinch.conversations import BodyT, prepare_body, prepare_chat
 from pinch.errors import CallError, call_error, closed_error
@@ -80,7 +81,8 @@ class PinchClient:
     def close(self) -> None:
         """Closes the channel; calls in flight fail open, and so does every later one."""
         self._closed = True
-        self._channel.close()
+        if not forks.is_spoiled():
+            self._channel.close()
 
     def prune_openai(self, body: BodyT, **options: Unpack[PruneOptions]) -> Pruned[BodyT]:
         """Shortens an OpenAI Chat Completions body; see `prune_body`."""
@@ -162,6 +164,7 @@ class PinchClient:
             return result
 
     def _send(self, attempt: Attempt) -> bytes:
+        forks.refuse()
         method = self._methods[attempt.method]
         try:
             reply: bytes = method(attempt.request, timeout=attempt.timeout, metadata=self._metadata)

@@ -24,6 +24,8 @@ DEFAULT_TIMEOUT_SECONDS: Final = 2.0
 
 _CLIENT: Final = "pinch-client"
 _AUTHORIZATION: Final = "authorization"
+# A peer may refuse the whole call for one of these.
+_OF_HTTP1: Final = {"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
 _NAME: Final = re.compile(r"[a-z0-9._-]+")
 
 _OPTIONS: Final[tuple[tuple[str, Any], ...]] = (
@@ -114,6 +116,8 @@ def connection(
     for name, value in (metadata or {}).items():
         if not _NAME.fullmatch(name) or name.endswith("-bin") or not _is_printable(value):
             raise ValueError(f"metadata {name!r}: a name has a-z 0-9 - _ . and a value printable ASCII")
+        if name in _OF_HTTP1:
+            raise ValueError(f"metadata {name!r} is a header that HTTP/2 does not have")
         if name in {_CLIENT, _AUTHORIZATION} or name.startswith("grpc-"):
             raise ValueError(
                 f"metadata {name!r} is set by the client itself; a token has an argument of its own"
@@ -134,7 +138,8 @@ def target_of(addresses: str | Sequence[str]) -> str:
             separated by commas.
 
     Raises:
-        ValueError: None is given, or several that are not all IPv4 or all IPv6: gRPC cannot join those.
+        ValueError: None is given, one is a URL or has no port, or several are not all IPv4 or all IPv6: gRPC
+            cannot join those.
     """
     if isinstance(addresses, str):
         scheme, separator, _ = addresses.partition(":")
@@ -146,7 +151,7 @@ def target_of(addresses: str | Sequence[str]) -> str:
     if not given or not all(given):
         raise ValueError("at least one address is needed, and none may be empty")
     if len(given) == 1:
-        return given[0]
+        return _reachable(given[0])
     for scheme, kind in (("ipv4", IPv4Address), ("ipv6", IPv6Address)):
         if all(_is_literal(address, kind) for address in given):
             return f"{scheme}:{','.join(given)}"
@@ -154,6 +159,15 @@ def target_of(addresses: str | Sequence[str]) -> str:
         "several addresses must all be IPv4:port or all [IPv6]:port; "
         f"for several hosts use one DNS name with a record for each, not {', '.join(given)}"
     )
+
+
+def _reachable(address: str) -> str:
+    """Refuses what gRPC would take for a name to look up, or for port 443, and never reach."""
+    if address.startswith(("http://", "https://")):
+        raise ValueError(f"address {address!r} is a URL: give host:port, and tls for TLS")
+    if ":" not in address or address.endswith("]"):
+        raise ValueError(f"address {address!r} has no port: give host:port")
+    return address
 
 
 def _is_literal(address: str, kind: type[IPv4Address | IPv6Address]) -> bool:

@@ -87,7 +87,7 @@ def prepare_body(
     """Makes the request for a provider's JSON, given as bytes or as the dict that it was read into.
 
     Raises:
-        RequestError: The dict is not what a JSON object can be read into.
+        RequestError: The body is neither, or the dict is not what a JSON object can be read into.
     """
     sent = body if isinstance(body, bytes) else _to_json(body)
     request = PruneRequest(
@@ -124,7 +124,9 @@ def prepare_chat(
     return PreparedPrune(messages, request, timeout, lambda edits: apply_part_edits(messages, edits))
 
 
-def _to_json(body: JsonObject) -> bytes:
+def _to_json(body: object) -> bytes:
+    if not isinstance(body, dict):
+        raise RequestError(f"the body must be bytes or a dict, not {type(body).__name__}")
     try:
         try:
             return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

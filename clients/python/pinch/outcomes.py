@@ -54,19 +54,23 @@ def prepare_outcome(
     """Makes the request.
 
     Raises:
-        RequestError: There is no decision id, since the conversation was returned after a failure.
+        RequestError: There is no decision id, since the conversation was returned after a failure, or a text
+            has no UTF-8.
     """
     if not decision_id:
         raise RequestError("there is no decision to report on")
     # A Decimal's own text may use an exponent, which the contract does not.
     cost = _plain(cost_usd) if isinstance(cost_usd, Decimal) else cost_usd
-    request = ReportOutcomeRequest(
-        decision_id=decision_id,
-        outcome=outcome,
-        selected_model=selected_model,
-        usage=usage,
-        cost_usd=cost or "",
-    )
+    try:
+        request = ReportOutcomeRequest(
+            decision_id=decision_id,
+            outcome=outcome,
+            selected_model=selected_model,
+            usage=usage,
+            cost_usd=cost or "",
+        )
+    except UnicodeEncodeError as error:  # half a surrogate pair, which a request's JSON may well hold
+        raise RequestError("the report cannot be encoded") from error
     return PreparedOutcome(request, timeout)
 
 

@@ -34,6 +34,8 @@ REPORT_OUTCOME: Final = f"/{_SERVICE}/ReportOutcome"
 """Full name of the method that takes reports."""
 
 _ATTEMPTS: Final = 2
+_LONGEST_SECONDS: Final = 24 * 60 * 60.0
+"""No call takes as long as a day, and gRPC takes times that its clock cannot hold for none at all."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 ResultT = TypeVar("ResultT")
@@ -120,7 +122,7 @@ def _call(
     given = manner.timeout if timeout is None else timeout
     if not math.isfinite(given):
         raise ValueError(f"timeout must be a number of seconds, not {given}")
-    deadline, request = entered + given, _encoded(message)
+    deadline, request = entered + min(given, _LONGEST_SECONDS), _encoded(message)
     for attempt in range(1, _ATTEMPTS + 1):
         left = deadline - manner.clock()
         if left <= 0:  # gRPC itself would sometimes still send such a call

@@ -1,10 +1,13 @@
 /**
  * A router in one file: takes an OpenAI body, prunes it, picks a model by what ships, and forwards.
  *
- *     node router.js PINCH_ADDRESS UPSTREAM_URL
+ *     node build/examples/router.js PINCH_ADDRESS UPSTREAM_URL [PORT]
+ *
+ * It listens on this machine alone, on port 8080 unless told otherwise.
  */
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
@@ -71,7 +74,14 @@ function modelFor(pruned: Pruned<Uint8Array>): string {
   return tokens * (1 + errorBound) <= SMALL_MODEL_TOKENS ? MODELS.small : MODELS.large;
 }
 
-const [, script, address, upstream] = process.argv;
-if (script === fileURLToPath(import.meta.url) && address !== undefined && upstream !== undefined) {
-  createServer(router(new PinchClient(address), upstream)).listen(8080);
+const [, script, address, upstream, port = "8080"] = process.argv;
+if (script === fileURLToPath(import.meta.url)) {
+  if (address === undefined || upstream === undefined) {
+    console.error("usage: node build/examples/router.js PINCH_ADDRESS UPSTREAM_URL [PORT]");
+    process.exit(2);
+  }
+  const server = createServer(router(new PinchClient(address), upstream));
+  server.listen(Number(port), "127.0.0.1", () => {
+    console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  });
 }

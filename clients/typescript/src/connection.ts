@@ -68,6 +68,8 @@ const CHANNEL_OPTIONS: ChannelOptions = {
 };
 
 const PRINTABLE = /^[\x20-\x7e]+$/;
+// HTTP/2 has no such headers: a server refuses the whole call, or gRPC sends it again and again.
+const OF_HTTP1 = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 const METADATA_NAME = /^[a-z0-9_.-]+$/;
 const TLS_OPTIONS = ["rootCertificates", "privateKey", "certificateChain", "serverName"];
 
@@ -109,7 +111,7 @@ function metadataOf(options: ClientOptions): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(options.metadata ?? {})) {
     const isOurs = name === "pinch-client" || name === "authorization" || name.startsWith("grpc-");
-    if (isOurs || name.endsWith("-bin") || !METADATA_NAME.test(name)) {
+    if (isOurs || OF_HTTP1.includes(name) || name.endsWith("-bin") || !METADATA_NAME.test(name)) {
       throw new TypeError(`metadata cannot be named ${JSON.stringify(name)}`);
     }
     if (!PRINTABLE.test(value)) {
@@ -132,7 +134,8 @@ function metadataOf(options: ClientOptions): Metadata {
  *
  * @param addresses - One or more `host:port`, `unix:/path` or any other gRPC target; a text may hold several,
  * separated by commas.
- * @throws TypeError when none is given, or several that are not all IPv4 or all IPv6: gRPC cannot join those.
+ * @throws TypeError when none is given, one is a URL or has no port, or several are not all IPv4 or all IPv6:
+ * gRPC cannot join those.
  */
 export function targetOf(addresses: string | readonly string[]): string {
   const isWhole = typeof addresses === "string" && /^ipv[46]:/.test(addresses);
@@ -143,7 +146,7 @@ export function targetOf(addresses: string | readonly string[]): string {
     throw new TypeError("at least one address is needed, and none may be empty");
   }
   if (given.length === 1) {
-    return first;
+    return reachable(first);
   }
   if (given.every((address) => /^[^[\]]+:\d+$/.test(address) && isIPv4(hostOf(address)))) {
     return `ipv4:${given.join(",")}`;
@@ -155,6 +158,17 @@ export function targetOf(addresses: string | readonly string[]): string {
     "several addresses must all be IPv4:port or all [IPv6]:port; " +
       `for several hosts use one DNS name with a record for each, not ${given.join(", ")}`,
   );
+}
+
+/** Refuses what gRPC would take for a name to look up, or for port 443, and never reach. */
+function reachable(address: string): string {
+  if (/^https?:\/\//.test(address)) {
+    throw new TypeError(`address ${address} is a URL: give host:port, and tls for TLS`);
+  }
+  if (!address.includes(":") || address.endsWith("]")) {
+    throw new TypeError(`address ${address} has no port: give host:port`);
+  }
+  return address;
 }
 
 function hostOf(address: string): string {

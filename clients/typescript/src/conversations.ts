@@ -1,8 +1,11 @@
 /** Turns a caller's conversation into a request, and a reply back into the caller's kind of conversation. */
 
+import { isAnyArrayBuffer, isUint8Array } from "node:util/types";
+
 import { applyByteEdits, applyPartEdits } from "./edits.js";
 import { oneLine, ReplyError, RequestError } from "./errors.js";
 import {
+  CacheState,
   type ChatMessage,
   type ContentPart,
   type DeepPartial,
@@ -13,6 +16,9 @@ import {
   PruneResponse,
   ReplyForm,
   RequestContext,
+  Route,
+  Stability,
+  TrimStyle,
 } from "./generated/pinch/v1/prune.js";
 import { onlyKnown, type PruneBodyOptions, type PruneOptions } from "./options.js";
 import type { Pruned } from "./pruned.js";
@@ -54,8 +60,17 @@ export function checkPruneOptions(options: PruneBodyOptions, further: readonly s
   onlyKnown("options", options, [...OPTIONS, ...further]);
   onlyKnown("limits", options.limits, LIMITS);
   onlyKnown("context", options.context, CONTEXT);
-  if (options.format !== undefined && !Object.values(Format).includes(options.format)) {
-    throw new TypeError(`there is no format ${JSON.stringify(options.format)}`);
+  const { limits, context } = options;
+  oneOf("format", options.format, Format);
+  oneOf("limits.stability", limits?.stability, Stability);
+  oneOf("limits.trimStyle", limits?.trimStyle, TrimStyle);
+  oneOf("context.route", context?.route, Route);
+  oneOf("context.cache.state", context?.cache?.state, CacheState);
+}
+
+function oneOf(what: string, given: string | undefined, names: Readonly<Record<string, string>>): void {
+  if (given !== undefined && !Object.values(names).includes(given)) {
+    throw new TypeError(`${what} has no ${JSON.stringify(given)}`);
   }
 }
 
@@ -65,11 +80,12 @@ export function checkPruneOptions(options: PruneBodyOptions, further: readonly s
  * @throws RequestError when the body is no JSON that can be sent.
  */
 export function prepareBody<B extends Body>(body: B, options: PruneBodyOptions): PreparedPrune<SameKind<B>> {
-  const sent = body instanceof Uint8Array ? body : Buffer.from(asText(body));
+  const isBytes = isUint8Array(body);
+  const sent: Uint8Array = isBytes ? body : Buffer.from(asText(body));
   const form = { body: { format: options.format ?? Format.UNSPECIFIED, json: sent } };
   return prepare<SameKind<B>>(body as SameKind<B>, form, options, (edits) => {
     const edited = applyByteEdits(sent, edits);
-    return (body instanceof Uint8Array ? edited : backFrom(edited, typeof body === "string")) as SameKind<B>;
+    return (isBytes ? edited : backFrom(edited, typeof body === "string")) as SameKind<B>;
   });
 }
 
@@ -144,6 +160,10 @@ function asText(body: string | object): string {
     }
     return body;
   }
+  // JSON would have these, and what else holds bytes, as an empty object or one with a key for each byte.
+  if (isAnyArrayBuffer(body) || ArrayBuffer.isView(body)) {
+    throw new RequestError("the body must be a Uint8Array where it is bytes");
+  }
   let text: unknown;
   try {
     text = JSON.stringify(body, refuseWhatIsNoJson);
@@ -151,8 +171,8 @@ function asText(body: string | object): string {
     // The cause is left out, since its text may quote the conversation.
     throw new RequestError(`the body cannot be written as JSON (${(error as Error).name})`);
   }
-  if (typeof text !== "string") {
-    throw new RequestError("the body cannot be written as JSON");
+  if (typeof text !== "string" || !text.startsWith("{")) {
+    throw new RequestError("the body is no JSON object");
   }
   return text;
 }

@@ -58,6 +58,9 @@ export function onlyKnown(what: string, given: object | undefined, names: readon
   }
 }
 
+/** No call takes as long as a day, and gRPC ends the process for a time that its header cannot hold. */
+const LONGEST_MS = 24 * 60 * 60 * 1_000;
+
 /**
  * The moment at which a call must have ended (C2).
  *
@@ -69,5 +72,5 @@ export function deadlineAfter(timeoutMs: number): number {
   if (!Number.isFinite(timeoutMs)) {
     throw new RangeError(`timeoutMs must be a number of milliseconds, not ${timeoutMs}`);
   }
-  return performance.now() + timeoutMs;
+  return performance.now() + Math.min(timeoutMs, LONGEST_MS);
 }

@@ -9,6 +9,7 @@ import { PACKAGE } from "./support/repository.js";
 
 for (const [addresses, target] of [
   ["127.0.0.1:50051", "127.0.0.1:50051"],
+  ["[::1]:50051", "[::1]:50051"],
   ["unix:/run/pinch.sock", "unix:/run/pinch.sock"],
   ["dns:///pinch:50051", "dns:///pinch:50051"],
   [" 127.0.0.1:1 , 127.0.0.2:2 ", "ipv4:127.0.0.1:1,127.0.0.2:2"],
@@ -34,6 +35,18 @@ for (const addresses of [
   });
 }
 
+for (const address of [
+  "localhost",
+  "127.0.0.1",
+  "[::1]",
+  "http://127.0.0.1:50051",
+  "https://pinch.internal",
+]) {
+  test(`C5: an address that is never reached is refused at once: ${address}`, () => {
+    assert.throws(() => new PinchClient(address), /address .* host:port/);
+  });
+}
+
 const UNUSABLE: Record<string, ClientOptions> = {
   "C2: a time of 0": { timeoutMs: 0 },
   "C2: a time without an end": { timeoutMs: Infinity },
@@ -46,6 +59,7 @@ const UNUSABLE: Record<string, ClientOptions> = {
   "C10: the client's own name": { metadata: { "pinch-client": "x" } },
   "C10: the token's name": { metadata: { authorization: "x" } },
   "C10: a name of gRPC": { metadata: { "grpc-timeout": "1S" } },
+  "C10: a name that HTTP/2 does not have": { metadata: { connection: "close" } },
   "C10: an upper-case name": { metadata: { Route: "x" } },
   "C10: a value of two lines": { metadata: { route: "a\nb" } },
 };

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
-import { buffer } from "node:stream/consumers";
+import { createInterface } from "node:readline";
+import { buffer, text } from "node:stream/consumers";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 
 import { MODELS, router } from "../examples/router.js";
 import { PinchClient } from "../src/index.js";
@@ -70,4 +73,18 @@ test("the example forwards the original, to the large model, when nobody prunes 
   assert.deepEqual(seen, [long]);
   assert.deepEqual(responses, [[500, MODELS.large, '{"choices":[]}']]);
   await pinch.close();
+});
+
+test("the example is a command that tells how it is used, and where it listens", async () => {
+  const script = fileURLToPath(new URL("../examples/router.js", import.meta.url));
+  const untold = spawn(process.execPath, [script], { stdio: ["ignore", "ignore", "pipe"] });
+  assert.match(await text(untold.stderr), /^usage: .*PINCH_ADDRESS UPSTREAM_URL/);
+
+  const running = spawn(process.execPath, [script, "127.0.0.1:1", "http://127.0.0.1:1/", "0"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  for await (const url of createInterface(running.stdout)) {
+    assert.equal((await fetch(url, { method: "POST", body: "{}" })).status, 502);
+    running.kill();
+  }
 });

@@ -50,8 +50,8 @@ def server_variables() -> dict[str, str]:
     """With these, Go's tests start this project's server, and fail where they would else be skipped."""
     paths = (ROOT / "server", ROOT / "clients" / "python", ROOT)
     return {
-        "PINCH_TEST_ALL": "1",
-        "PINCH_TEST_COMMAND": f"{sys.executable} -m pinch_server serve --testing",
+        "PINCHTEST_ALL": "1",
+        "PINCHTEST_COMMAND": f"{sys.executable} -m pinch_server serve --testing",
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
     }
 

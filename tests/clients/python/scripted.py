@@ -64,7 +64,7 @@ class ScriptedServer:
             else self._server.add_secure_port(self.address, self.credentials)
         )
         if not self.address.startswith("unix:"):
-            self.address = f"127.0.0.1:{port}"
+            self.address = f"{self.address.rpartition(':')[0]}:{port}"
         self._server.start()
         return self
 

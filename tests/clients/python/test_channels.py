@@ -86,10 +86,18 @@ def test_one_server_gone_is_survived(run: Run) -> None:
 
 
 def test_a_unix_socket_is_an_address(tmp_path: Path, run: Run) -> None:
-    """C7: a server on a unix socket is reached by its path."""
-    with ScriptedServer(address=f"unix:{tmp_path / 'p.sock'}") as server:
+    """C7: a server on a unix socket is reached by its path, which may have blanks."""
+    with ScriptedServer(address=f"unix:{tmp_path / 'a socket.sock'}") as server:
         server.answer(within_budget)
         result = run(server.address, lambda client: client.prune_openai(BODY))
+    assert result.error is None
+
+
+def test_an_ipv6_address(run: Run) -> None:
+    """C5: a literal IPv6 address in brackets is reached."""
+    with ScriptedServer(address="[::1]:0") as server:
+        server.answer(within_budget)
+        result = run(server.address, lambda client: client.prune_openai(BODY), timeout=30)
     assert result.error is None
 
 

@@ -23,6 +23,8 @@ from pinch.connection import connection, target_of
         (["127.0.0.1:1", "127.0.0.1:2"], "ipv4:127.0.0.1:1,127.0.0.1:2"),
         (("[::1]:1", "[::1]:2"), "ipv6:[::1]:1,[::1]:2"),
         (["localhost:1"], "localhost:1"),
+        ("[::1]:50051", "[::1]:50051"),
+        ("unix:/run/two words.sock", "unix:/run/two words.sock"),
     ],
 )
 def test_addresses_become_one_target(addresses: Any, target: str) -> None:
@@ -51,6 +53,15 @@ def test_addresses_that_cannot_share_a_channel_are_refused(addresses: Any) -> No
         target_of(addresses)
 
 
+@pytest.mark.parametrize(
+    "address", ["localhost", "127.0.0.1", "[::1]", "http://127.0.0.1:50051", "https://pinch.internal"]
+)
+def test_an_address_that_is_never_reached_is_refused(address: str) -> None:
+    """C5: a URL, and an address without its port, are told at once instead of failing open for ever."""
+    with pytest.raises(ValueError, match=r"address .* host:port"):
+        target_of(address)
+
+
 @pytest.mark.parametrize("make", [PinchClient, AsyncPinchClient])
 @pytest.mark.parametrize(
     ("settings", "named"),
@@ -65,6 +76,7 @@ def test_addresses_that_cannot_share_a_channel_are_refused(addresses: Any) -> No
         ({"metadata": {"Upper": "x"}}, "Upper"),
         ({"metadata": {"": "x"}}, "metadata"),
         ({"metadata": {"name-bin": "x"}}, "name-bin"),
+        ({"metadata": {"connection": "close"}}, "connection"),
         ({"metadata": {"name": "line\nbreak"}}, "name"),
         ({"metadata": {"pinch-client": "x"}}, "pinch-client"),
         ({"metadata": {"authorization": "x"}}, "authorization"),

@@ -122,6 +122,15 @@ def test_without_pinch_the_original_goes_to_the_largest(upstream: Upstream) -> N
     assert sent == {**json.loads(LONG), "model": "large"}
 
 
+def test_a_session_that_is_no_text_does_no_harm(address: str, upstream: Upstream) -> None:
+    """A `user` with half a surrogate pair, which JSON can spell, does not stop the request."""
+    body = LONG[:-1] + b',"user":"\\ud800"}'
+    with routing(address, upstream, SMALL, LARGE) as url:
+        status, _ = post(url, body)
+    assert status == 200
+    assert upstream.bodies[0]["user"] == "\ud800"
+
+
 def test_a_prompt_for_no_model_is_refused(address: str, upstream: Upstream) -> None:
     """A prompt that fits no context is not forwarded, and its decision says REJECTED."""
     with routing(address, upstream, Model("tiny", 1_000)) as url:

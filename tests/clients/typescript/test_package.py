@@ -50,7 +50,7 @@ def test_its_own_tests_pass(package: Path) -> None:
     """The client compiles under strict rules, and holds the contract against a real server."""
     paths = os.pathsep.join(map(str, (ROOT / "server", ROOT / "clients" / "python", ROOT)))
     server = f"{sys.executable} -m pinch_server serve --testing"
-    told = run(package, "npm", "test", "--silent", PYTHONPATH=paths, PINCH_TEST_COMMAND=server)
+    told = run(package, "npm", "test", "--silent", PYTHONPATH=paths, PINCHTEST_COMMAND=server)
     assert "\n# fail 0\n" in told
 
 

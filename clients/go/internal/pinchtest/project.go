@@ -22,10 +22,10 @@ func Root(t testing.TB) string {
 	return ""
 }
 
-// missing skips a test that lacks something; with PINCH_TEST_ALL, as the project's own suite sets it, it fails.
+// missing skips a test that lacks something; with PINCHTEST_ALL, as the project's own suite sets it, it fails.
 func missing(t testing.TB, reason string) {
 	t.Helper()
-	if os.Getenv("PINCH_TEST_ALL") != "" {
+	if os.Getenv("PINCHTEST_ALL") != "" {
 		t.Fatal(reason)
 	}
 	t.Skip(reason)

@@ -65,15 +65,15 @@ func Start(t testing.TB, options ...string) *Server {
 	return server
 }
 
-// command is what starts a server: PINCH_TEST_COMMAND split at blanks, or `pinch serve --testing`.
+// command is what starts a server: PINCHTEST_COMMAND split at blanks, or `pinch serve --testing`.
 func command(t testing.TB) []string {
 	t.Helper()
-	words := strings.Fields(os.Getenv("PINCH_TEST_COMMAND"))
+	words := strings.Fields(os.Getenv("PINCHTEST_COMMAND"))
 	if len(words) == 0 {
 		words = []string{"pinch", "serve", "--testing"}
 	}
 	if _, err := exec.LookPath(words[0]); err != nil {
-		missing(t, words[0]+" is not installed; PINCH_TEST_COMMAND may say how to start a server")
+		missing(t, words[0]+" is not installed; PINCHTEST_COMMAND may say how to start a server")
 	}
 	return words
 }

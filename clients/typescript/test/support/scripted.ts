@@ -73,7 +73,9 @@ export class ScriptedServer implements AsyncDisposable {
         else reject(error);
       });
     });
-    scripted.address = address.startsWith("unix:") ? address : `127.0.0.1:${port}`;
+    scripted.address = address.startsWith("unix:")
+      ? address
+      : `${address.slice(0, address.lastIndexOf(":"))}:${port}`;
     return scripted;
   }
 

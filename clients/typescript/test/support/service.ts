@@ -10,7 +10,7 @@ import { type ClientOptions, PinchClient } from "../../src/index.js";
 /** Time for what a test wants to succeed, in milliseconds: the machine may be busy. */
 export const PATIENT_MS = 60_000;
 
-const COMMAND = process.env["PINCH_TEST_COMMAND"] ?? "pinch serve --testing";
+const COMMAND = process.env["PINCHTEST_COMMAND"] ?? "pinch serve --testing";
 
 /** The server of one test file. */
 export interface Service {
@@ -34,10 +34,7 @@ export function startsService(): Service {
   };
   let stop = (): Promise<void> => Promise.resolve();
   before(async () => {
-    // A server refuses variables that are no settings of its own.
-    const env = { ...process.env };
-    delete env["PINCH_TEST_COMMAND"];
-    const child = spawn(command, words, { env, stdio: ["ignore", "pipe", "ignore"] });
+    const child = spawn(command, words, { stdio: ["ignore", "pipe", "ignore"] });
     stop = async (): Promise<void> => {
       const ended = once(child, "exit");
       child.kill("SIGTERM");
