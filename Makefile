@@ -21,6 +21,7 @@ JUDGES := .venv-judges/.stamp
 FUZZ := .venv-fuzz/.stamp
 PEERS := .venv-peers/.stamp
 PRICES := .venv-prices/.stamp
+TOOLCHAINS := .venv-toolchains/.stamp
 GO_TOOLS := .go-tools/.stamp
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
@@ -30,7 +31,8 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet
 export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
 export PYTHONPATH := server:clients/python:.
 
-.PHONY: help demo test lint types suite judges fuzz torture peers pictures prices fmt proto lint-go proto-go lock wheel clean
+.PHONY: help demo test lint types suite judges fuzz torture peers pictures prices toolchains fmt proto lint-go proto-go \
+	lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +72,8 @@ pictures: $(DEV) ## take the pictures of the README again (docs/pictures; wants 
 prices: $(PRICES) ## write the table of prices anew (read the difference before you commit it)
 	.venv-prices/bin/python -m bench.prices
 
+toolchains: $(TOOLCHAINS) ## Go and Node in .venv-toolchains, for a machine that has neither (.ci/run uses them)
+
 fmt: $(DEV) ## format and mend what can be mended
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
@@ -92,6 +96,7 @@ lock: $(LOCK) ## resolve requirements/*.txt anew: versions and hashes
 		--output-file requirements/server.txt pyproject.toml
 	$(COMPILE) --constraint requirements/dev.txt --output-file requirements/build.txt requirements/build.in
 	$(COMPILE) --output-file requirements/proto.txt requirements/proto.in
+	$(COMPILE) --output-file requirements/toolchains.txt requirements/toolchains.in
 	$(COMPILE) --extra server --extra judges --output-file requirements/judges.txt pyproject.toml
 	$(COMPILE) --extra server --extra fuzz --output-file requirements/fuzz.txt pyproject.toml
 	$(COMPILE) --extra server --extra peers --output-file requirements/peers.txt pyproject.toml
@@ -100,7 +105,7 @@ wheel: $(DEV) ## build dist/*.whl
 	.venv/bin/python -m build --no-isolation --wheel
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-peers .venv-prices .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
+	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-peers .venv-prices .venv-toolchains .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
 		.import_linter_cache .coverage .coverage.* htmlcov
 	rm -rf clients/typescript/{node_modules,build,dist}
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -135,6 +140,11 @@ $(PEERS): requirements/peers.txt
 $(PRICES): bench/prices.py
 	$(PYTHON) -m venv --clear .venv-prices
 	.venv-prices/bin/python $(PIP_INSTALL) '$(GENAI_PRICES)'
+	@touch $@
+
+$(TOOLCHAINS): requirements/toolchains.txt
+	$(PYTHON) -m venv --clear .venv-toolchains
+	.venv-toolchains/bin/python $(PIP_INSTALL) --require-hashes -r requirements/toolchains.txt
 	@touch $@
 
 $(GO_TOOLS): clients/go/tools/go.mod clients/go/tools/go.sum
