@@ -182,6 +182,7 @@ class Serving:
                 clock,
                 threads=threads,
                 max_message_bytes=settings.server.max_message_bytes,
+                message_seconds=settings.server.message_seconds,
                 certificate=door.certificate,
                 max_age_seconds=settings.server.max_connection_age_seconds,
                 age_grace_seconds=settings.server.max_connection_grace_seconds,

@@ -14,9 +14,12 @@ from typing import Any, Final
 import grpc
 
 from pinch_server.ports import Clock
+from pinch_server.rpc.arrivals import Arrivals
 from pinch_server.rpc.call import Call, begin
-from pinch_server.rpc.errors import NotServedError, abort
+from pinch_server.rpc.errors import NobodyWaitsError, NoMessageError, NotServedError, TooLateError, abort
 from pinch_server.rpc.gates import HEALTH, Metadata
+
+_PROBE_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         clock: Tells when a call began.
         decoders: How the request of a method is decoded, by its full name, where not as generated.
         spare: Threads for health checks and for what gates end; None: those of the calls.
+        message_seconds: How long a message may take once its call has begun (seconds); a health check's,
+            which is few bytes, gets two at most.
     """
 
     def __init__(
@@ -62,13 +67,21 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         clock: Clock,
         decoders: Mapping[str, Callable[[bytes], Any]] = MappingProxyType({}),
         spare: ThreadPoolExecutor | None = None,
+        message_seconds: float = 30.0,
     ) -> None:
         self.names: Final = tuple(interceptor.name for interceptor in interceptors)
         self._arounds, self._gates = _parted(interceptors)
         self._clock = clock
         self._decoders = decoders
         self._spare = spare
+        self._arrivals = Arrivals(message_seconds, clock.monotonic)
+        self._probes = Arrivals(min(message_seconds, _PROBE_SECONDS), clock.monotonic)
         self._made: dict[str, tuple[Any, Any]] = {}
+
+    def close(self) -> None:
+        """Waits for no more messages."""
+        for arrivals in (self._arrivals, self._probes):
+            arrivals.close()
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
         """The handler of a call, with every interceptor around it."""
@@ -115,42 +128,52 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         if getattr(behaviour, "experimental_non_blocking", False):
             # Health's Watch: its stream outlives the method, so there is nothing to be around of.
             return self._watch(behaviour, handler)
+        is_probe = method.startswith(HEALTH)
+        arrivals = self._probes if is_probe else self._arrivals
         decode = self._decoders.get(method, handler.request_deserializer)
 
         def encode(reply: Any) -> bytes:
             # A method may give its reply encoded.
             return reply if type(reply) is bytes else handler.response_serializer(reply)
 
-        def argument(received: Any) -> Any:
-            return map(decode, received) if handler.request_streaming else decode(received)
+        def arrived(received: Any, context: grpc.ServicerContext) -> Any:
+            """What came, waited for before anything is around the call: its time is not the service's."""
+            if handler.request_streaming:
+                return arrivals.each(received, context)
+            try:
+                return arrivals.one(received, context)
+            except (TooLateError, NoMessageError, NobodyWaitsError) as error:
+                return error
+
+        def argument(came: Any) -> Any:
+            if isinstance(came, Exception):
+                raise came
+            return map(decode, came) if handler.request_streaming else decode(came)
 
         def answer(received: Any, context: grpc.ServicerContext) -> bytes:
+            came = arrived(received, context)
             with self._entered(method, context):
-                return encode(behaviour(argument(received), context))
+                return encode(behaviour(argument(came), context))
             raise AssertionError("an interceptor swallowed an error")
 
         def answers(received: Any, context: grpc.ServicerContext) -> Iterator[bytes]:
+            came = arrived(received, context)
             with self._entered(method, context):
-                yield from map(encode, behaviour(argument(received), context))
+                yield from map(encode, behaviour(argument(came), context))
 
-        if handler.request_streaming:
-            if handler.response_streaming:
-                return grpc.stream_stream_rpc_method_handler(answers)
-            return grpc.stream_unary_rpc_method_handler(answer)
+        # As streams of messages, also where there is one: gRPC would wait for that by itself, and for ever.
         if handler.response_streaming:
-            return grpc.unary_stream_rpc_method_handler(answers)
-        return grpc.unary_unary_rpc_method_handler(
-            self._apart(answer) if method.startswith(HEALTH) else answer
-        )
+            return grpc.stream_stream_rpc_method_handler(self._apart(answers) if is_probe else answers)
+        return grpc.stream_unary_rpc_method_handler(self._apart(answer) if is_probe else answer)
 
     def _watch(self, behaviour: Any, handler: Any) -> Any:
-        def watch(request: Any, context: grpc.ServicerContext, send: Any) -> None:
-            behaviour(request, context, send)
+        def watch(received: Any, context: grpc.ServicerContext, send: Any) -> None:
+            # An error ends the stream; there is nobody to tell it.
+            message = self._probes.one(received, context)
+            behaviour(handler.request_deserializer(message), context, send)
 
         watch.experimental_non_blocking = True  # type: ignore[attr-defined] # gRPC's own way to be told
-        return grpc.unary_stream_rpc_method_handler(
-            self._apart(watch), handler.request_deserializer, handler.response_serializer
-        )
+        return grpc.stream_stream_rpc_method_handler(self._apart(watch), None, handler.response_serializer)
 
     def _entered(self, method: str, context: grpc.ServicerContext) -> "_Entered":
         return _Entered(self._arounds, self._begun(method, context))

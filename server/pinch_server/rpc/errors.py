@@ -63,6 +63,20 @@ class NobodyWaitsError(Exception):
         super().__init__("the deadline had passed before the work began")
 
 
+class TooLateError(Exception):
+    """The message of a call did not come in time."""
+
+    def __init__(self) -> None:
+        super().__init__("the message did not come in time; send it with the call")
+
+
+class NoMessageError(Exception):
+    """A call without the message it is about."""
+
+    def __init__(self) -> None:
+        super().__init__("the call ended without a message")
+
+
 class OverloadedError(Exception):
     """One call too many."""
 
@@ -98,6 +112,8 @@ _TABLE: Final[Mapping[type[Exception], _Answer]] = {
     InsightUnavailableError: _Answer(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE"),
     NotTurnedError: _Answer(grpc.StatusCode.UNAVAILABLE, "NOT_TURNED"),
     NobodyWaitsError: _Answer(grpc.StatusCode.DEADLINE_EXCEEDED, "NOBODY_WAITS"),
+    TooLateError: _Answer(grpc.StatusCode.DEADLINE_EXCEEDED, "MESSAGE_TOO_LATE"),
+    NoMessageError: _Answer(grpc.StatusCode.INVALID_ARGUMENT, "NO_MESSAGE"),
     OverloadedError: _Answer(grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", retry_seconds=1),
     UnauthenticatedError: _Answer(grpc.StatusCode.UNAUTHENTICATED, "NO_VALID_TOKEN"),
     ForbiddenError: _Answer(grpc.StatusCode.PERMISSION_DENIED, "NO_SUCH_ROLE"),

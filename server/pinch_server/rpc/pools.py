@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
-_SPARE_THREADS: Final = 4
+_SPARE_THREADS: Final = 16
 
 
 class Threads:

@@ -67,6 +67,7 @@ class RunningServer:
         self,
         server: grpc.Server,
         threads: Threads,
+        chain: Chain,
         readiness: health.HealthServicer,
         address: str,
     ) -> None:
@@ -74,6 +75,7 @@ class RunningServer:
         """Where it listens, `HOST:PORT` or `unix:PATH`, with the port that was taken for 0."""
         self._server = server
         self._threads = threads
+        self._chain = chain
         self._readiness = readiness
         self._is_ready = False
         self._is_draining = False
@@ -101,6 +103,7 @@ class RunningServer:
         stopped = self._server.stop(grace_seconds)
         stopped.wait(grace_seconds + _CANCEL_SECONDS)
         self._threads.shutdown()
+        self._chain.close()
         over = time.monotonic() + _IDLE_SECONDS
         for worker in tuple(self._threads.started):
             worker.join(max(0.0, over - time.monotonic()))
@@ -119,6 +122,7 @@ def start_server(
     *,
     threads: Threads,
     max_message_bytes: int,
+    message_seconds: float = 30.0,
     certificate: Watched[Certificate] | None = None,
     max_age_seconds: float = 0,
     age_grace_seconds: float = 0,
@@ -137,6 +141,7 @@ def start_server(
         clock: Tells when a call began.
         threads: What calls are answered on.
         max_message_bytes: Largest message received (bytes).
+        message_seconds: How long a message may take once its call has begun (seconds).
         certificate: What a TCP port shows its clients; None: plain text. A unix socket is always plain.
         max_age_seconds: Age at which a connection is renewed; 0: never (seconds).
         age_grace_seconds: Time that calls on such a connection have to finish (seconds).
@@ -151,9 +156,10 @@ def start_server(
         OSError: It cannot be bound.
     """
     wanted = parse_listen(listen)
+    chain = Chain(interceptors, clock, {PRUNE: SplitRequest.decode}, threads.spare, message_seconds)
     server = grpc.server(
         threads.calls,
-        interceptors=[*outermost, Chain(interceptors, clock, {PRUNE: SplitRequest.decode}, threads.spare)],
+        interceptors=[*outermost, chain],
         options=[
             *_options(max_message_bytes, shares_ports=shares_ports),
             *_age_options(max_age_seconds, age_grace_seconds),
@@ -177,7 +183,7 @@ def start_server(
     except OSError:
         threads.shutdown()
         raise
-    running = RunningServer(server, threads, readiness, _bound(wanted, port))
+    running = RunningServer(server, threads, chain, readiness, _bound(wanted, port))
     running.set_ready(is_ready=True)
     server.start()
     return running

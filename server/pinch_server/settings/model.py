@@ -63,6 +63,10 @@ class ServerSettings(BaseModel, frozen=True, extra="forbid"):
     max_message_bytes: Annotated[int, Within(Bound(1024, 2**31 - 1))] = Field(
         default=64 * _MIB, description="Largest message received (bytes)."
     )
+    message_seconds: Annotated[float, Within(Bound(0.1, 3600))] = Field(
+        default=30.0,
+        description="Time a message may take once its call has begun; a health check's gets 2 (seconds).",
+    )
     insecure: bool = Field(default=False, description="Whether plain text may be served beyond this machine.")
     reflection: bool = Field(
         default=True, description="Whether the service describes its methods to tools such as grpcurl."

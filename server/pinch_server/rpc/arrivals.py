@@ -1,0 +1,93 @@
+"""Waiting for the messages of calls, for so long and no longer.
+
+gRPC gives a call a thread before its message is there, and lets it wait for ever.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Final
+
+import grpc
+
+from pinch_server.rpc.errors import NobodyWaitsError, NoMessageError, TooLateError
+
+_LOOKS: Final = 4
+"""How often within that time it is looked whether it is over."""
+
+
+class Arrivals:
+    """Owns a thread, started with the first message that is waited for and ended by `close`.
+
+    Args:
+        seconds: How long a message may take (seconds).
+        clock: The monotonic clock (seconds).
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._waiting: dict[grpc.ServicerContext, float] = {}
+        self._late: set[grpc.ServicerContext] = set()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def one(self, received: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        """The message of a call that has one.
+
+        Raises:
+            TooLateError: It did not come in time; the call is ended.
+            NobodyWaitsError: The caller has gone.
+            NoMessageError: The caller sent none.
+        """
+        message = next(self.each(received, context), None)
+        if message is None:
+            raise NoMessageError
+        return message
+
+    def each(self, received: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+        """The messages of a call, as they come.
+
+        Raises:
+            TooLateError: One did not come in time; the call is ended.
+            NobodyWaitsError: The caller has gone.
+        """
+        while True:
+            with self._lock:
+                self._waiting[context] = self._clock() + self._seconds
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._look, name="pinch-arrivals", daemon=True)
+                    self._thread.start()
+            try:
+                message = next(received, None)
+            except grpc.RpcError:
+                # What gRPC raises here when the call has ended, by whomever.
+                raise (TooLateError if context in self._late else NobodyWaitsError) from None
+            finally:
+                with self._lock:
+                    self._waiting.pop(context, None)
+                    was_late = context in self._late
+                    self._late.discard(context)
+            if was_late and message is None:
+                raise TooLateError
+            if message is None:
+                return
+            yield message
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._closing.set()
+
+    def _look(self) -> None:
+        while not self._closing.wait(self._seconds / _LOOKS):
+            now = self._clock()
+            with self._lock:
+                late = [context for context, until in self._waiting.items() if until <= now]
+                for context in late:
+                    del self._waiting[context]
+                self._late.update(late)
+            for context in late:
+                # The call may have ended by itself just now.
+                with suppress(Exception):
+                    context.cancel()  # type: ignore[no-untyped-call] # untyped in the stubs
