@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from pinch_server.core.embedding import Fault, Unavailable, Vectors
-from pinch_server.embeddings.breaker import Breaker
 from pinch_server.embeddings.cache import VectorCache
 from pinch_server.embeddings.http import Endpoint, HttpEmbedder
 from pinch_server.embeddings.provider import CachedEmbedder
 from pinch_server.embeddings.static import StaticEmbedder
+from pinch_server.outbound.breaker import Breaker
 from tests.services.embedding_faults import FAULTS, FaultServer
 
 TEXTS = ["the parser of the settings file", "rows of a database", "three"]

@@ -7,11 +7,11 @@ import pytest
 from numpy.typing import NDArray
 
 from pinch_server.core.embedding import Fault, Unavailable, Vectors
-from pinch_server.embeddings.breaker import Breaker
 from pinch_server.embeddings.cache import VectorCache
-from pinch_server.embeddings.loop import WhenGone
 from pinch_server.embeddings.provider import FAIR_SECONDS, CachedEmbedder
 from pinch_server.embeddings.static import MODEL, StaticEmbedder
+from pinch_server.outbound.breaker import Breaker
+from pinch_server.outbound.loop import WhenGone
 
 PATIENT = 60.0
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from pinch_server.core.embedding import Fault
-from pinch_server.embeddings.breaker import Breaker
 from pinch_server.embeddings.cache import VectorCache
 from pinch_server.embeddings.provider import CachedEmbedder, VectorStore
+from pinch_server.outbound.breaker import Breaker
 from pinch_server.ports import RoundTrips
 from pinch_server.settings import RelevanceSettings
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from pinch_server.core.embedding import Fault, Unavailable, Vectors
 from pinch_server.core.excerpts import excerpt
 from pinch_server.embeddings.batches import MOST_BYTES, MOST_TEXTS, batches
-from pinch_server.embeddings.loop import LoopThread, WhenGone
 from pinch_server.embeddings.replies import read_reply
+from pinch_server.outbound.loop import LoopThread, WhenGone
 from pinch_server.ports import RoundTrip, RoundTrips
 
 _CONNECTIONS: Final = 16

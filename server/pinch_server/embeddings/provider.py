@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinch_server.core.embedding import Fault, Unavailable, Vectors
-from pinch_server.embeddings.breaker import Breaker
 from pinch_server.embeddings.cache import VectorCache, content_key
-from pinch_server.embeddings.loop import WhenGone
+from pinch_server.outbound.breaker import Breaker
+from pinch_server.outbound.loop import WhenGone
 
 FAIR_SECONDS: Final = 0.1
 """A timeout within less than this says nothing about the endpoint (seconds)."""

@@ -22,7 +22,7 @@ from pinch_server.core.embedding import Fault, Unavailable, Vectors
 from pinch_server.core.exact import fold_columns, fold_sum, natural_log
 from pinch_server.core.excerpts import excerpt
 from pinch_server.embeddings.errors import ModelFilesError
-from pinch_server.embeddings.loop import WhenGone
+from pinch_server.outbound.loop import WhenGone
 
 MODEL: Final = "wordllama-l2-supercat-256"
 """Names the vectors in keys and reports; another pooling or other weights need another name."""

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pinch_server.embeddings.breaker import Breaker
+from pinch_server.outbound.breaker import Breaker
 
 
 class FakeClock:
