@@ -49,6 +49,49 @@ OTHER = {
     "cache.write_multiplier": ("2", 2.0),
     "cache.read_multiplier": ("0.05", 0.05),
     "cache.expected_calls": ("0", 0),
+    "extract.mode": ("inline", "inline"),
+    "extract.allow_on_caching_backend": ("on", True),
+    "extract.economic_gate": ("off", False),
+    "extract.baseline": ("elision", "elision"),
+    "extract.strategy": ("auto", "auto"),
+    "extract.aggressiveness": ("low", "low"),
+    "extract.context": ("full", "full"),
+    "extract.context_messages": ("4", 4),
+    "extract.rewrite": ("no", False),
+    "extract.skip_reads": ("on", "on"),
+    "extract.fire_on": ("size", "size"),
+    "extract.every_n_requests": ("3", 3),
+    "extract.max_per_request": ("2", 2),
+    "extract.max_per_session": ("9", 9),
+    "extract.max_chars": ("0", 0),
+    "extract.daily_usd": ("0.5", 0.5),
+    "extract.queue": ("8", 8),
+    "extract.keep_days": ("7", 7),
+    "extract.tenant": ("blue", "blue"),
+    "extract.model.provider": ("openai", "openai"),
+    "extract.model.base_url": ("https://u:p@host/v1", "https://u:********@host/v1"),
+    "extract.model.name": ("small", "small"),
+    "extract.model.api_key": ("sk-secret", "********"),
+    "extract.model.timeout_seconds": ("5", 5.0),
+    "extract.model.max_input_tokens": ("8192", 8_192),
+    "extract.model.prompt_price": ("1", "1"),
+    "extract.model.completion_price": ("5", "5"),
+    "extract.model.cache_write_price": ("1.25", "1.25"),
+    "extract.model.cache_read_price": ("0.1", "0.1"),
+    "extract.trigger.min_output_tokens": ("300", 300),
+    "extract.trigger.min_request_tokens": ("1", 1),
+    "extract.trigger.min_messages": ("2", 2),
+    "extract.trigger.min_request_share": ("0.5", 0.5),
+    "extract.trigger.min_output_share": ("0.1", 0.1),
+    "extract.trigger.huge_output_share": ("0.2", 0.2),
+    "extract.cold_cache.enabled": ("on", True),
+    "extract.cold_cache.min_tokens": ("500", 500),
+    "extract.cold_cache.min_idle_seconds": ("60", 60.0),
+    "extract.cold_cache.max_calls": ("-1", -1),
+    "originals.key": ("k" * 16, "********"),
+    "originals.ttl_seconds": ("60", 60),
+    "originals.max_chars": ("5", 5),
+    "originals.max_bytes": ("1048576", 1_048_576),
     "outcome_grace_seconds": ("0", 0),
     "recent_bytes": ("0", 0),
     "retention_days": ("0", 0),
@@ -112,6 +155,11 @@ TLS = {
     "gateways.mouth_seconds": ("2", 2.0),
     "gateways.envoy_seconds": ("0.5", 0.5),
 }
+EXTRACTION = {
+    "extract.enabled": ("on", True),
+    "extract.per_output": ("off", False),
+    "originals.enabled": ("on", True),
+}
 
 
 def problems(path: Path | None = None, **environ: str) -> tuple[str, ...]:
@@ -164,6 +212,62 @@ def test_without_a_source_the_defaults_hold() -> None:
         "retention_days": 90,
         "session_hash_key": "",
         "cache": {"write_multiplier": 1.25, "read_multiplier": 0.1, "expected_calls": 20},
+        "extract": {
+            "enabled": False,
+            "mode": "deferred",
+            "allow_on_caching_backend": False,
+            "economic_gate": True,
+            "baseline": "whole",
+            "strategy": "code",
+            "aggressiveness": "high",
+            "context": "recent",
+            "context_messages": 2,
+            "rewrite": True,
+            "skip_reads": "auto",
+            "per_output": True,
+            "fire_on": "pressure",
+            "every_n_requests": 1,
+            "max_per_request": 0,
+            "max_per_session": 0,
+            "max_chars": 4_000,
+            "daily_usd": 5.0,
+            "queue": 64,
+            "keep_days": 30,
+            "tenant": "",
+            "model": {
+                "provider": "anthropic",
+                "base_url": "",
+                "name": "claude-haiku-4-5",
+                "api_key": "",
+                "timeout_seconds": 90.0,
+                "max_input_tokens": 0,
+                "prompt_price": "",
+                "completion_price": "",
+                "cache_write_price": "",
+                "cache_read_price": "",
+            },
+            "trigger": {
+                "min_output_tokens": 0,
+                "min_request_tokens": 0,
+                "min_messages": 0,
+                "min_request_share": 0.0,
+                "min_output_share": 0.0,
+                "huge_output_share": 0.0,
+            },
+            "cold_cache": {
+                "enabled": False,
+                "min_tokens": 1_000,
+                "min_idle_seconds": 0.0,
+                "max_calls": 4,
+            },
+        },
+        "originals": {
+            "enabled": False,
+            "key": "",
+            "ttl_seconds": 86_400,
+            "max_chars": 2_000_000,
+            "max_bytes": 1_073_741_824,
+        },
         "relevance": {
             "enabled": True,
             "scoring": "auto",
@@ -228,7 +332,9 @@ def test_without_a_source_the_defaults_hold() -> None:
 
 def test_this_file_knows_every_knob() -> None:
     """The table of other values above names each knob, so that none goes untested."""
-    assert {knob.key for knob in knobs()} == OTHER.keys() | SINGLE_VALUED.keys() | TLS.keys()
+    assert {knob.key for knob in knobs()} == (
+        OTHER.keys() | SINGLE_VALUED.keys() | TLS.keys() | EXTRACTION.keys()
+    )
 
 
 @pytest.mark.parametrize("key", OTHER)
@@ -249,6 +355,20 @@ def test_the_knobs_of_tls_are_read_together() -> None:
     variables = {knob.variable: TLS[knob.key][0] for knob in knobs() if knob.key in TLS}
     settings = load_settings(None, variables)
     assert {key: at(settings, key) for key in TLS} == {key: value for key, (_, value) in TLS.items()}
+
+
+def test_the_knobs_of_extraction_that_need_another_are_read_with_it() -> None:
+    """Extraction needs a key, sweeps where nothing else is extracted, and originals a secret."""
+    variables = {knob.variable: EXTRACTION[knob.key][0] for knob in knobs() if knob.key in EXTRACTION}
+    others = ("extract.model.api_key", "extract.cold_cache.enabled", "originals.key")
+    variables |= {knob.variable: OTHER[knob.key][0] for knob in knobs() if knob.key in others}
+    settings = load_settings(None, variables)
+    assert {key: at(settings, key) for key in EXTRACTION} == {
+        key: value for key, (_, value) in EXTRACTION.items()
+    }
+    del variables["PINCH_EXTRACT__COLD_CACHE__ENABLED"]
+    (problem,) = problems(None, **variables)
+    assert problem.startswith("extract.per_output (PINCH_EXTRACT__PER_OUTPUT): false leaves nothing")
 
 
 @pytest.mark.parametrize("name", ["pinch.toml", "pinch.yaml", "pinch.yml", "PINCH.TOML"])

@@ -16,6 +16,7 @@ SERVER_MODULES = (
     "aiohttp",
     "alembic",
     "click",
+    "cryptography",
     "google.rpc",
     "grpc_channelz",
     "grpc_health",

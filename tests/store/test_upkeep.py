@@ -8,7 +8,14 @@ from sqlalchemy import Engine, func, insert, select, text
 from pinch_server.store.engine import open_engine, writing
 from pinch_server.store.periods import DAY, HOUR, Layout, Run, lay_out
 from pinch_server.store.recorder import JournalRecorder
-from pinch_server.store.tables import embedding_vectors, prune_decisions, savings_periods
+from pinch_server.store.tables import (
+    embedding_vectors,
+    extraction_forms,
+    extraction_texts,
+    originals,
+    prune_decisions,
+    savings_periods,
+)
 from pinch_server.store.upkeep import Upkeep
 from pinch_server.store.writer import DecisionWriter
 from tests.store.samples import NOW, CountingObserver, a_decision
@@ -131,3 +138,33 @@ def test_a_window_is_laid_out_with_days_then_hours_then_decisions() -> None:
     )
     assert lay_out(5, 5, set(), set()) == Layout((), ())
     assert lay_out(0, 3 * HOUR, set(), set()) == Layout((), ((0, 3 * HOUR),))
+
+
+def test_what_extraction_and_originals_leave_is_forgotten_in_time(
+    engine: Engine, observer: CountingObserver
+) -> None:
+    """Texts of filters, forms and originals each go after their own time, whatever decisions have."""
+    with writing(engine) as connection:
+        for number, age in enumerate([2 * DAY + 1, 2 * DAY, 0]):
+            key = bytes([number])
+            connection.execute(
+                insert(extraction_texts), {"key": key, "text": "t", "reason": "r", "used_at": NOW - age}
+            )
+            connection.execute(insert(extraction_forms), {"key": key, "text": None, "created_at": NOW - age})
+            sealed = {"key": key, "sealed": b"s", "size": 1, "created_at": NOW - age // 1_000}
+            connection.execute(insert(originals), sealed)
+    Upkeep(
+        engine,
+        observer,
+        grace_seconds=300.0,
+        retention_days=0,
+        extracted_days=2,
+        originals_seconds=100,
+        now=lambda: NOW / 1e6,
+    ).round()
+    with engine.connect() as connection:
+        ages = [
+            sorted(connection.execute(select(age)).scalars())
+            for age in (extraction_texts.c.used_at, extraction_forms.c.created_at, originals.c.created_at)
+        ]
+    assert ages == [[NOW - 2 * DAY, NOW], [NOW - 2 * DAY, NOW], [NOW]]

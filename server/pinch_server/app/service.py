@@ -168,6 +168,8 @@ class App:
             self._metrics,
             grace_seconds=float(settings.outcome_grace_seconds),
             retention_days=settings.retention_days,
+            extracted_days=settings.extract.keep_days,
+            originals_seconds=settings.originals.ttl_seconds,
         )
         upkeep.start()
         stops.callback(upkeep.close)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pinch_server.core import keyed, trimming
+from pinch_server.core.extraction.form import is_extracted
 from pinch_server.core.keyed import Weigh
 from pinch_server.core.trimming import Step
 
@@ -38,7 +39,7 @@ class PlainForm:
 
     def step_of(self, tool: str, texts: Sequence[str]) -> Step:
         """How far texts already are by their own shape."""
-        return trimming.step_of(tool, texts)
+        return Step.ELIDED if is_extracted(texts) else trimming.step_of(tool, texts)
 
     def elide(self, texts: Sequence[str]) -> list[str]:
         """The texts with their middle left out."""
@@ -64,7 +65,7 @@ class KeyedForm:
 
     def step_of(self, tool: str, texts: Sequence[str]) -> Step:
         """How far texts already are by their own shape."""
-        return keyed.step_of(tool, texts)
+        return Step.ELIDED if is_extracted(texts) else keyed.step_of(tool, texts)
 
     def elide(self, texts: Sequence[str]) -> list[str]:
         """The texts with their middle left out."""

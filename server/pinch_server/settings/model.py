@@ -14,9 +14,11 @@ from pinch_server.core.limits import BOUNDS, Bound, Limits, Stability, Trigger, 
 from pinch_server.settings import checks
 from pinch_server.settings.cache import CacheSettings
 from pinch_server.settings.doors import OptionalFile, TlsSettings
+from pinch_server.settings.extract import ExtractSettings
 from pinch_server.settings.gateways import GatewaySettings
 from pinch_server.settings.marks import Told, Within
 from pinch_server.settings.objective import ObjectiveSettings
+from pinch_server.settings.originals import OriginalsSettings
 from pinch_server.settings.relevance import RelevanceSettings
 from pinch_server.settings.traces import TracesSettings
 
@@ -267,6 +269,8 @@ class Settings(BaseSettings):
     )
     relevance: RelevanceSettings = RelevanceSettings()
     cache: CacheSettings = CacheSettings()
+    extract: ExtractSettings = ExtractSettings()
+    originals: OriginalsSettings = OriginalsSettings()
     server: ServerSettings = ServerSettings()
     gateways: GatewaySettings = GatewaySettings()
     store: StoreSettings = Field(default_factory=StoreSettings)

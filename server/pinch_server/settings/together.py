@@ -12,6 +12,7 @@ def wrong_together(settings: Settings) -> Iterator[str]:
     yield from _plain_text(settings)
     yield from _one_socket(settings)
     yield from _tls(settings)
+    yield from _extraction(settings)
 
 
 def _plain_text(settings: Settings) -> Iterator[str]:
@@ -66,4 +67,26 @@ def _tls(settings: Settings) -> Iterator[str]:
         yield (
             f"server.tls.{name} (PINCH_SERVER__TLS__{name.upper()}): {shown(server.listen)} has no TLS, the"
             " socket file's own permissions guard it; leave it out, or give HOST:PORT as server.listen"
+        )
+
+
+def _extraction(settings: Settings) -> Iterator[str]:
+    """Extraction has something to do and a key to do it with, and originals have a key to be hidden by."""
+    given, originals = settings.extract, settings.originals
+    if not (given.per_output or given.cold_cache.enabled):
+        yield (
+            "extract.per_output (PINCH_EXTRACT__PER_OUTPUT): false leaves nothing to extract without cold"
+            " sweeps; give true, or extract.cold_cache.enabled (PINCH_EXTRACT__COLD_CACHE__ENABLED) = true"
+        )
+    asks = given.enabled and given.strategy != "deterministic"
+    if asks and not (given.model.api_key or given.model.base_url):
+        yield (
+            "extract.enabled (PINCH_EXTRACT__ENABLED): nobody can be asked for filters; give"
+            " extract.model.api_key (PINCH_EXTRACT__MODEL__API_KEY), or an endpoint that needs none as"
+            " extract.model.base_url (PINCH_EXTRACT__MODEL__BASE_URL)"
+        )
+    if originals.enabled and not originals.key:
+        yield (
+            "originals.enabled (PINCH_ORIGINALS__ENABLED): originals are kept encrypted alone; give"
+            " originals.key (PINCH_ORIGINALS__KEY), the same for every replica"
         )

@@ -1,12 +1,12 @@
-"""Forgetting decisions and vectors that are past their time, a few at a time so that nobody waits for it."""
+"""Forgetting what is past its time, a few at a time so that nobody waits for it."""
 
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import Column, Engine, delete, select
 
 from pinch_server.store.engine import writing
 from pinch_server.store.tables import embedding_vectors, prune_decisions, savings_periods
 
 BATCH = 500
-"""Decisions, or vectors, deleted at most in one transaction."""
+"""Rows deleted at most in one transaction."""
 
 
 def delete_batch(engine: Engine, before: int, size: int = BATCH) -> int:
@@ -53,9 +53,27 @@ def delete_vectors(engine: Engine, before: int, size: int = BATCH) -> int:
     Raises:
         sqlalchemy.exc.SQLAlchemyError: The database refused; nothing changed.
     """
-    table = embedding_vectors
+    return delete_keyed(engine, embedding_vectors.c.created_at, before, size)
+
+
+def delete_keyed(engine: Engine, age: Column[int], before: int, size: int = BATCH) -> int:
+    """Deletes rows of a table with a `key`, at most `size`.
+
+    Args:
+        engine: The database.
+        age: The table's column that says how old a row is.
+        before: Those older than this go (microseconds since the Unix epoch).
+        size: How many at most.
+
+    Returns:
+        How many were deleted; 0 when no more are left.
+
+    Raises:
+        sqlalchemy.exc.SQLAlchemyError: The database refused; nothing changed.
+    """
+    table = age.table
     with engine.connect() as connection:
-        old = select(table.c.key).where(table.c.created_at < before).limit(size)
+        old = select(table.c.key).where(age < before).limit(size)
         due = connection.execute(old).scalars().all()
     if not due:
         return 0

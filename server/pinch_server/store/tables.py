@@ -175,3 +175,46 @@ embedding_vectors = Table(
     Column("created_at", BigInteger, nullable=False),
     Index(None, "created_at"),
 )
+
+# What a filter left of a tool result, by tenant, content and all that shaped it; no text where that was
+# refused. It is conversation text: there is none unless extraction was switched on.
+extraction_texts = Table(
+    "extraction_texts",
+    metadata,
+    Column("key", LargeBinary, primary_key=True),
+    Column("text", Text),
+    Column("reason", Text, nullable=False),
+    Column("used_at", BigInteger, nullable=False),
+    Index(None, "used_at"),
+)
+
+# The form in which a trimmed result of a history was first sent, for good: a filter's text, or none for the
+# elision.
+extraction_forms = Table(
+    "extraction_forms",
+    metadata,
+    Column("key", LargeBinary, primary_key=True),
+    Column("text", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "created_at"),
+)
+
+# What the calls to the extraction model cost on a day (UTC, 2026-01-31), in billionths of a dollar.
+extraction_spend = Table(
+    "extraction_spend",
+    metadata,
+    Column("day", Text, primary_key=True),
+    Column("nanos", BigInteger, nullable=False),
+)
+
+# Originals of trimmed results, encrypted; the key is a keyed hash of tenant and text.
+originals = Table(
+    "originals",
+    metadata,
+    Column("key", LargeBinary, primary_key=True),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expanded_at", BigInteger),
+    Index(None, "created_at"),
+)

@@ -12,6 +12,7 @@ from pinch_server.store import retention
 from pinch_server.store.observer import StoreObserver
 from pinch_server.store.periods import DAY
 from pinch_server.store.rollup import RollUp
+from pinch_server.store.tables import extraction_forms, extraction_texts, originals
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -26,6 +27,8 @@ class Upkeep:
         *,
         grace_seconds: float,
         retention_days: int,
+        extracted_days: int = 30,
+        originals_seconds: int = 86_400,
         every_seconds: float = 20.0,
         pause_seconds: float = 0.02,
         now: Callable[[], float] = time.time,
@@ -37,6 +40,8 @@ class Upkeep:
             observer: Told of failures.
             grace_seconds: How long an unreported decision does not count (seconds).
             retention_days: How long decisions and vectors are kept (days); 0: for ever.
+            extracted_days: How long texts of filters are kept after their last use, and forms (days).
+            originals_seconds: How long originals are kept (seconds).
             every_seconds: Time between two rounds (seconds).
             pause_seconds: Time between two transactions, in which others write (seconds).
             now: Seconds since the epoch.
@@ -45,6 +50,11 @@ class Upkeep:
         self._observer = observer
         self._roll_up = RollUp(engine, grace_us=int(grace_seconds * 1e6))
         self._retention_days = retention_days
+        self._ages = (
+            (extraction_texts.c.used_at, extracted_days * DAY),
+            (extraction_forms.c.created_at, extracted_days * DAY),
+            (originals.c.created_at, originals_seconds * 1_000_000),
+        )
         self._every_seconds = every_seconds
         self._pause_seconds = pause_seconds
         self._now = now
@@ -72,6 +82,9 @@ class Upkeep:
             while oldest is not None and not self._stop.is_set():
                 if delete(self._engine, oldest) == 0:
                     break
+                self._stop.wait(self._pause_seconds)
+        for age, kept in self._ages:
+            while not self._stop.is_set() and retention.delete_keyed(self._engine, age, now - kept):
                 self._stop.wait(self._pause_seconds)
         for length, start in self._roll_up.missing(now, oldest):
             if self._stop.is_set():

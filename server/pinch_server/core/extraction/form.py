@@ -1,0 +1,47 @@
+"""The form in which an extracted result is sent, and how it is known again for what it is.
+
+What a filter left, its summary, and a line that says how much is gone. As with an elision, the shape alone
+tells: a pruned conversation that comes back is not pruned again.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pinch_server.core.limits import PLAIN_KEPT_CHARS
+
+SLACK_CHARS: Final = 400
+"""What an excerpt may exceed its share by: its markers, and what cuts moved."""
+SUMMARY_CHARS: Final = 120
+_CLOSING: Final = re.compile(
+    r"(?:\A|\n)\[\.\.\.([1-9][0-9]{0,2}(?:,[0-9]{3})*) of ([1-9][0-9]{0,2}(?:,[0-9]{3})*) chars trimmed"
+    r" by a filter(?:; the whole: pinch expand [a-z2-7]{24})?\.\.\.\]\Z"
+)
+
+
+def extracted(original: str, projected: str, summary: str = "", reference: str = "") -> str:
+    """An extracted result as it is sent.
+
+    Args:
+        original: The result as it came.
+        projected: What a filter left of it.
+        summary: One line on what is gone; empty for none.
+        reference: Names the original; empty where none is kept.
+    """
+    kept = projected.rstrip("\n")
+    said = " ".join(summary.split())[:SUMMARY_CHARS]
+    removed = max(1, len(original) - len(kept))
+    whole = f"; the whole: pinch expand {reference}" if reference else ""
+    closing = f"[...{removed:,} of {len(original):,} chars trimmed by a filter{whole}...]"
+    return "\n".join(line for line in (kept, f"[{said}]" if said else "", closing) if line)
+
+
+def is_extracted(texts: Sequence[str]) -> bool:
+    """Whether the texts of one result are an extracted one, by their shape."""
+    if len(texts) != 1 or not texts[0].endswith("...]"):
+        return False
+    match = _CLOSING.search(texts[0], max(0, len(texts[0]) - SLACK_CHARS))
+    if match is None or len(texts[0]) > PLAIN_KEPT_CHARS + SLACK_CHARS:
+        return False
+    removed, whole = (int(number.replace(",", "")) for number in match.groups())
+    return removed <= whole > PLAIN_KEPT_CHARS and len(texts[0]) < whole

@@ -1,0 +1,169 @@
+"""Texts of filters, and the forms in which results were sent: written once, and the same for every replica.
+
+The first to write a key wins, and everybody reads what it wrote. A caller waits for an answer only so long;
+what was to be written for a caller that has gone is not written.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from threading import Event, Lock
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection, Engine, Table, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+
+from pinch_server.core.extraction.frozen import FrozenText
+from pinch_server.store.engine import writing
+from pinch_server.store.tables import extraction_forms, extraction_texts
+
+WAIT_SECONDS: Final = 0.3
+"""How long a call waits for the database (seconds)."""
+_BATCH: Final = 500
+_TOUCHED_MICROS: Final = 3_600_000_000
+"""A text's last use is noted once an hour at most."""
+_THREADS: Final = 4
+_LOG: Final = logging.getLogger(__name__)
+_Found = TypeVar("_Found")
+
+
+class _GoneError(Exception):
+    """Nobody waits for what is being written any more."""
+
+
+class DatabaseFrozen:
+    """Frozen texts and forms in a database. Shared by threads.
+
+    Args:
+        engine: The database; its schema should be current.
+        now: The time (microseconds since the Unix epoch).
+        wait_seconds: How long a call waits (seconds).
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        now: Callable[[], int] = lambda: time.time_ns() // 1_000,
+        wait_seconds: float = WAIT_SECONDS,
+    ) -> None:
+        self._engine = engine
+        self._now = now
+        self._wait_seconds = wait_seconds
+        self._lock = Lock()
+        self._waiting = 0
+        # Their threads start with the first use: most services never have one.
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="pinch-frozen")
+
+    def find(self, keys: Sequence[bytes]) -> Mapping[bytes, FrozenText] | None:
+        """The texts of those keys that have one, or a refusal; None when nobody tells in time."""
+        return self._waited(lambda _gone: self._find(keys))
+
+    def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText | None:
+        """Keeps a text unless there is one; gives the one that is kept, None when the database does not."""
+
+        def work(gone: Event) -> FrozenText:
+            row = {"key": key, "text": frozen.text, "reason": frozen.reason, "used_at": self._now()}
+            with writing(self._engine) as connection:
+                self._insert(connection, extraction_texts, [row])
+                if gone.is_set():
+                    raise _GoneError
+            return self._find([key])[key]
+
+        return self._waited(work)
+
+    def settle(self, proposed: Mapping[bytes, str | None]) -> Mapping[bytes, str | None] | None:
+        """Settles forms for good: each as proposed unless it was settled before.
+
+        Args:
+            proposed: For each key a text, or None for the elision.
+
+        Returns:
+            What holds; None when the database did not say in time, and then nothing was settled.
+        """
+        return self._waited(lambda gone: self._settle(proposed, gone))
+
+    def close(self) -> None:
+        """Finishes what is under way, and ends the threads."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _waited(self, work: Callable[[Event], _Found]) -> _Found | None:
+        gone = Event()
+        with self._lock:
+            if self._waiting >= _THREADS:
+                # The database hangs: those who wait have found out, the others need not.
+                return None
+            self._waiting += 1
+        try:
+            future: Future[_Found] = self._threads.submit(self._done, work, gone)
+        except RuntimeError:
+            # Closed under a call that was not finished in time.
+            self._leave()
+            return None
+        try:
+            return future.result(self._wait_seconds)
+        except (TimeoutError, CancelledError, _GoneError):
+            gone.set()
+            if future.cancel():
+                self._leave()
+            return None
+        except (SQLAlchemyError, KeyError) as error:
+            # By its type alone: a driver's message may hold the URL, and a statement's the text.
+            _LOG.warning("frozen texts cannot be read or kept: %s", type(error).__name__)
+            return None
+
+    def _done(self, work: Callable[[Event], _Found], gone: Event) -> _Found:
+        try:
+            return work(gone)
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._waiting -= 1
+
+    def _find(self, keys: Sequence[bytes]) -> dict[bytes, FrozenText]:
+        table, found, old = extraction_texts, {}, []
+        before = self._now() - _TOUCHED_MICROS
+        with self._engine.connect() as connection:
+            for start in range(0, len(keys), _BATCH):
+                query = select(table).where(table.c.key.in_(keys[start : start + _BATCH]))
+                for row in connection.execute(query):
+                    found[bytes(row.key)] = FrozenText(row.text, row.reason)
+                    if row.used_at < before:
+                        old.append(bytes(row.key))
+        if old:
+            with writing(self._engine) as connection:
+                connection.execute(update(table).where(table.c.key.in_(old)).values(used_at=self._now()))
+        return found
+
+    def _settle(self, proposed: Mapping[bytes, str | None], gone: Event) -> dict[bytes, str | None]:
+        now, table = self._now(), extraction_forms
+        settled = self._forms(list(proposed))
+        rows = [
+            {"key": key, "text": proposed[key], "created_at": now}
+            for key in sorted(proposed)
+            if key not in settled
+        ]
+        if rows:
+            with writing(self._engine) as connection:
+                self._insert(connection, table, rows)
+                if gone.is_set():
+                    raise _GoneError
+            settled = self._forms(list(proposed))
+        return settled
+
+    def _forms(self, keys: Sequence[bytes]) -> dict[bytes, str | None]:
+        table, found = extraction_forms, {}
+        with self._engine.connect() as connection:
+            for start in range(0, len(keys), _BATCH):
+                query = select(table.c.key, table.c.text).where(table.c.key.in_(keys[start : start + _BATCH]))
+                for key, text in connection.execute(query):
+                    found[bytes(key)] = text
+        return found
+
+    def _insert(self, connection: Connection, table: Table, rows: list[dict[str, object]]) -> None:
+        dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
+        connection.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=["key"]), rows)

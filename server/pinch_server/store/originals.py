@@ -1,0 +1,217 @@
+"""Originals of trimmed results, encrypted before they reach the database, each tenant's for itself.
+
+AES-256-GCM with a key made of the operator's secret (HKDF-SHA256); the row's own key is authenticated with
+it, so that no row can be put in the place of another. Names are keyed hashes: without the secret nobody can
+tell whether a text is kept.
+"""
+
+import base64
+import hashlib
+import hmac
+import logging
+import os
+import time
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Lock
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from sqlalchemy import Engine, delete, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+
+from pinch_server.store.engine import writing
+from pinch_server.store.tables import originals
+
+REFERENCE_CHARS: Final = 24
+"""The length of a reference (characters)."""
+_NONCE_BYTES: Final = 12
+_MOST_WAITING: Final = 256
+_MOST_REMEMBERED: Final = 4_096
+_MICROS: Final = 1_000_000
+_LOG: Final = logging.getLogger(__name__)
+
+
+class DatabaseOriginals:
+    """Originals by tenant and reference. Shared by threads.
+
+    Args:
+        engine: The database; its schema should be current.
+        secret: What they are encrypted with.
+        ttl_seconds: How long each is kept (seconds).
+        max_chars: Longest that is kept (characters).
+        max_bytes: Most that all of them may take (bytes); the oldest go first.
+        now: The time (microseconds since the Unix epoch).
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        secret: str,
+        *,
+        ttl_seconds: int,
+        max_chars: int,
+        max_bytes: int,
+        now: Callable[[], int] = lambda: time.time_ns() // 1_000,
+    ) -> None:
+        self._engine = engine
+        self._seal = AESGCM(_derived(secret, b"pinch originals seal"))
+        self._names = _derived(secret, b"pinch originals names")
+        self._ttl = ttl_seconds * _MICROS
+        self._max_chars = max_chars
+        self._max_bytes = max_bytes
+        self._now = now
+        self._lock = Lock()
+        self._waiting = 0
+        self._references: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._kept: OrderedDict[bytes, int] = OrderedDict()
+        # Its thread starts with the first use.
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="pinch-originals")
+
+    def reference(self, tenant: str, text: str) -> str:
+        """The reference of a text, the same on every replica; empty where it is too long to be kept."""
+        if len(text) > self._max_chars:
+            return ""
+        with self._lock:
+            known = self._references.get((tenant, text))
+            if known is not None:
+                self._references.move_to_end((tenant, text))
+                return known
+        named = self._name(b"reference", tenant, text.encode("utf-8", "surrogatepass"))
+        reference = base64.b32encode(named[:15]).decode().lower()
+        with self._lock:
+            self._references[tenant, text] = reference
+            while len(self._references) > _MOST_REMEMBERED:
+                self._references.popitem(last=False)
+        return reference
+
+    def keep(self, tenant: str, texts: Sequence[str]) -> None:
+        """Keeps texts some time soon; those that cannot be kept are lost, and told as such when asked for."""
+        due = self._now() - self._ttl // 2
+        named = [(self.reference(tenant, text), text) for text in texts]
+        rows = [(self._row(tenant, reference), text) for reference, text in named if reference]
+        with self._lock:
+            # Written again at half its time, so that what is still referred to does not run out.
+            wanted = [(key, text) for key, text in rows if self._kept.get(key, 0) <= due]
+            if not wanted or self._waiting >= _MOST_WAITING:
+                return
+            with suppress(RuntimeError):
+                self._writer.submit(self._write, wanted)
+                self._waiting += 1
+
+    def expand(self, tenant: str, reference: str) -> str | None:
+        """The text of a reference of this tenant; None where there is none (any more), or nobody can tell."""
+        table, key = originals, self._row(tenant, reference)
+        try:
+            with self._engine.connect() as connection:
+                youngest = self._now() - self._ttl
+                row = connection.execute(
+                    select(table.c.sealed).where(table.c.key == key, table.c.created_at > youngest)
+                ).first()
+            if row is None:
+                return None
+            text = self._opened(key, bytes(row.sealed))
+            with writing(self._engine) as connection:
+                connection.execute(update(table).where(table.c.key == key).values(expanded_at=self._now()))
+        except SQLAlchemyError as error:
+            # By its type alone: a driver's message may hold the URL.
+            _LOG.warning("originals cannot be read: %s", type(error).__name__)
+            return None
+        except (InvalidTag, zlib.error, UnicodeDecodeError):
+            _LOG.warning("an original cannot be decrypted: is originals.key another one than it was?")
+            return None
+        return text
+
+    def expanded(self, tenant: str, texts: Iterable[str]) -> frozenset[str]:
+        """Those of the texts whose originals were asked for."""
+        by_key = {self._row(tenant, self.reference(tenant, text)): text for text in texts}
+        table = originals
+        try:
+            with self._engine.connect() as connection:
+                asked = select(table.c.key).where(table.c.key.in_(by_key), table.c.expanded_at.is_not(None))
+                return frozenset(by_key[bytes(key)] for key in connection.execute(asked).scalars())
+        except SQLAlchemyError as error:
+            _LOG.warning("originals cannot be read: %s", type(error).__name__)
+            return frozenset()
+
+    def close(self) -> None:
+        """Finishes what is being written, and ends the thread."""
+        self._writer.shutdown(wait=True)
+
+    def _write(self, wanted: Sequence[tuple[bytes, str]]) -> None:
+        now, table = self._now(), originals
+        rows = []
+        for key, text in sorted(wanted):
+            sealed = self._sealed(key, text)
+            rows.append({"key": key, "sealed": sealed, "size": len(sealed), "created_at": now})
+        dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
+        insert = dialect.insert(table)
+        renewed = insert.on_conflict_do_update(
+            index_elements=["key"],
+            set_={name: insert.excluded[name] for name in ("sealed", "size", "created_at")},
+        )
+        try:
+            with writing(self._engine) as connection:
+                connection.execute(renewed, rows)
+            self._make_room()
+        except SQLAlchemyError as error:
+            _LOG.warning("originals cannot be kept: %s", type(error).__name__)
+            return
+        finally:
+            with self._lock:
+                self._waiting -= 1
+        with self._lock:
+            for key, _ in wanted:
+                self._kept[key] = now
+                self._kept.move_to_end(key)
+            while len(self._kept) > _MOST_REMEMBERED:
+                self._kept.popitem(last=False)
+
+    def _make_room(self) -> None:
+        """Deletes the oldest until the rest is within its bound."""
+        table = originals
+        with self._engine.connect() as connection:
+            excess = int(connection.execute(select(func.sum(table.c.size))).scalar() or 0) - self._max_bytes
+            due: list[bytes] = []
+            if excess > 0:
+                oldest = select(table.c.key, table.c.size).order_by(table.c.created_at, table.c.key)
+                for key, size in connection.execute(oldest):
+                    if excess <= 0:
+                        break
+                    due.append(bytes(key))
+                    excess -= size
+        if due:
+            with writing(self._engine) as connection:
+                connection.execute(delete(table).where(table.c.key.in_(due)))
+
+    def _sealed(self, key: bytes, text: str) -> bytes:
+        nonce = os.urandom(_NONCE_BYTES)
+        plain = zlib.compress(text.encode("utf-8", "surrogatepass"))
+        return nonce + self._seal.encrypt(nonce, plain, key)
+
+    def _opened(self, key: bytes, sealed: bytes) -> str:
+        """The text of a row.
+
+        Raises:
+            InvalidTag: It was sealed with another secret, or is not what was stored.
+        """
+        plain = self._seal.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], key)
+        return zlib.decompress(plain).decode("utf-8", "surrogatepass")
+
+    def _row(self, tenant: str, reference: str) -> bytes:
+        return self._name(b"row", tenant, reference.encode("utf-8", "surrogatepass"))
+
+    def _name(self, purpose: bytes, tenant: str, what: bytes) -> bytes:
+        owner = tenant.encode("utf-8", "surrogatepass")
+        return hmac.new(self._names, b"\0".join([purpose, owner, what]), hashlib.sha256).digest()
+
+
+def _derived(secret: str, purpose: bytes) -> bytes:
+    return HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=purpose).derive(secret.encode())

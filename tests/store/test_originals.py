@@ -1,0 +1,151 @@
+"""Originals: encrypted at rest, each tenant's for itself, for a time and within a size; a miss is a miss."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, func, select, update
+
+from pinch_server.store.engine import open_engine, writing
+from pinch_server.store.originals import REFERENCE_CHARS, DatabaseOriginals
+from pinch_server.store.tables import originals
+
+SECRET = "a secret of the tests"
+TEXT = "conversation text that nobody else may read\n" * 200
+MIB = 1024 * 1024
+
+
+class Wall:
+    """A wall clock that is set by hand (microseconds)."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def wall() -> Wall:
+    return Wall()
+
+
+def opened(engine: Engine, wall: Wall, **other: Any) -> DatabaseOriginals:
+    bounds = {"secret": SECRET, "ttl_seconds": 100, "max_chars": MIB, "max_bytes": MIB, **other}
+    return DatabaseOriginals(engine, now=wall, **bounds)
+
+
+@pytest.fixture
+def kept(engine: Engine, wall: Wall) -> Iterator[DatabaseOriginals]:
+    store = opened(engine, wall)
+    yield store
+    store.close()
+
+
+def after_writing(engine: Engine, wall: Wall, texts: dict[str, list[str]], **other: Any) -> None:
+    store = opened(engine, wall, **other)
+    for tenant, those in texts.items():
+        store.keep(tenant, those)
+    store.close()
+
+
+def rows(engine: Engine) -> int:
+    with engine.connect() as connection:
+        return connection.execute(select(func.count()).select_from(originals)).scalar_one()
+
+
+def test_an_original_comes_back_to_its_tenant_alone(
+    engine: Engine, wall: Wall, kept: DatabaseOriginals
+) -> None:
+    """Its own tenant gets the very text; another tenant, with the same reference, gets nothing."""
+    odd = "half a pair \ud83d and a zero \0"
+    after_writing(engine, wall, {"blue": [TEXT, odd]})
+    reference = kept.reference("blue", TEXT)
+    assert len(reference) == REFERENCE_CHARS
+    assert kept.expand("blue", reference) == TEXT
+    assert kept.expand("blue", kept.reference("blue", odd)) == odd
+    assert kept.expand("red", reference) is None
+    assert kept.reference("red", TEXT) != reference
+    assert kept.expand("blue", "nothing") is None
+    assert kept.expand("blue", "") is None
+
+
+def test_nothing_readable_is_stored(engine: Engine, wall: Wall) -> None:
+    """Neither the text nor a plain hash or name of it stands in any column."""
+    after_writing(engine, wall, {"blue": [TEXT]})
+    with engine.connect() as connection:
+        row = connection.execute(select(originals)).one()
+    stored = b"".join(bytes(value) for value in row if isinstance(value, bytes | memoryview))
+    assert b"conversation" not in stored
+    assert len(row.sealed) < len(TEXT)
+
+
+def test_another_secret_or_a_changed_row_gives_nothing(
+    engine: Engine, wall: Wall, kept: DatabaseOriginals
+) -> None:
+    """What was sealed with another secret, moved to another row or tampered with is a miss, not an error."""
+    after_writing(engine, wall, {"blue": [TEXT, "other " * 99]})
+    reference = kept.reference("blue", TEXT)
+    stranger = opened(engine, wall, secret="quite another secret")
+    assert stranger.expand("blue", reference) is None
+    assert stranger.reference("blue", TEXT) != reference
+    stranger.close()
+    with writing(engine) as connection:
+        longest = select(originals.c.sealed).order_by(originals.c.size.desc())
+        sealed = connection.execute(longest).scalars().first()
+        connection.execute(update(originals).values(sealed=sealed))
+    found = [kept.expand("blue", kept.reference("blue", text)) for text in (TEXT, "other " * 99)]
+    assert sorted(text is None for text in found) == [False, True]
+
+
+def test_originals_have_their_time(engine: Engine, wall: Wall, kept: DatabaseOriginals) -> None:
+    """After its time an original is a miss, unless what refers to it was sent again meanwhile."""
+    kept.keep("blue", [TEXT])
+    reference = kept.reference("blue", TEXT)
+    kept.close()
+    later = opened(engine, wall)
+    wall.now += 99_999_999
+    assert later.expand("blue", reference) == TEXT
+    wall.now += 1
+    assert later.expand("blue", reference) is None
+    later.keep("blue", [TEXT])
+    later.close()
+    assert opened(engine, wall).expand("blue", reference) == TEXT
+
+
+def test_originals_have_their_size(engine: Engine, wall: Wall, kept: DatabaseOriginals) -> None:
+    """Over the bound the oldest go; one that is too long has no reference at all."""
+    noise = [random.Random(number).randbytes(20_000).hex() for number in range(5)]
+    for number, text in enumerate(noise):
+        wall.now += 1
+        after_writing(engine, wall, {"blue": [text]}, max_bytes=60_000)
+        assert rows(engine) >= 1, number
+    with engine.connect() as connection:
+        assert connection.execute(select(func.sum(originals.c.size))).scalar_one() <= 60_000
+    assert kept.expand("blue", kept.reference("blue", noise[-1])) == noise[-1]
+    assert kept.expand("blue", kept.reference("blue", noise[0])) is None
+    short = opened(engine, wall, max_chars=10)
+    assert short.reference("blue", "x" * 11) == ""
+    short.keep("blue", ["x" * 11])
+    short.close()
+
+
+def test_what_was_asked_for_is_known(engine: Engine, wall: Wall, kept: DatabaseOriginals) -> None:
+    """A content whose original was asked for is told apart from the others, for its tenant."""
+    after_writing(engine, wall, {"blue": [TEXT, "b" * 99], "red": [TEXT]})
+    kept.expand("blue", kept.reference("blue", TEXT))
+    assert kept.expanded("blue", [TEXT, "b" * 99, "c"]) == {TEXT}
+    assert kept.expanded("red", [TEXT]) == frozenset()
+
+
+def test_a_database_without_the_table_gives_nothing(tmp_path: object, wall: Wall) -> None:
+    """Nothing raises when the database cannot do it."""
+    engine = open_engine(f"sqlite:///{tmp_path}/empty.sqlite3")
+    store = opened(engine, wall)
+    store.keep("blue", [TEXT])
+    assert store.expand("blue", store.reference("blue", TEXT)) is None
+    assert store.expanded("blue", [TEXT]) == frozenset()
+    store.close()
+    store.keep("blue", [TEXT])
+    engine.dispose()
