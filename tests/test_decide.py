@@ -1,5 +1,6 @@
 """The use case on its own: what one call leaves in the reply, the row and the metrics."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from pinch_server.decide import (
     CallContext,
     Decided,
     Decider,
+    Extracting,
     InvalidCallError,
     Policy,
     PruneCall,
@@ -55,6 +57,21 @@ class Watched:
         self.rankings.append(outcome)
 
 
+class Named:
+    """Originals that name every text alike, and keep none."""
+
+    def reference(self, tenant: str, text: str) -> str:
+        assert (tenant, bool(text)) == ("", True)
+        return "named"
+
+    def keep(self, tenant: str, texts: Sequence[str]) -> None:
+        del tenant, texts
+
+    def expand(self, tenant: str, reference: str) -> str | None:
+        del tenant, reference
+        return None
+
+
 @dataclass(frozen=True)
 class Left:
     """What one call left behind."""
@@ -71,12 +88,15 @@ def decide(
     is_enabled: bool = True,
     counting: str = "chars3",
     scoring: Scoring = Scoring.AGE,
+    extracting: Extracting | None = None,
 ) -> Left:
     kept, watched = Kept(), Watched()
     policy = Policy(limits, is_enabled, "fingerprint", b"key")
     clock = SystemClock()
     ranker = Ranker(clock, RankingPolicy(scoring))
-    decider = Decider(policy, COUNTERS[counting], kept, watched, clock, Uuid7Ids(), ranker)
+    decider = Decider(
+        policy, COUNTERS[counting], kept, watched, clock, Uuid7Ids(), ranker, extracting=extracting
+    )
     answer = decider.decide(call)
     (row,) = kept.decisions
     return Left(answer, row, watched)
@@ -147,7 +167,9 @@ def test_every_stage_is_timed_by_itself(call: PruneCall, stages: list[str]) -> N
 
 def test_every_stage_label_is_moved() -> None:
     """No stage has a label that no call ever moves."""
-    assert tuple(decide(PruneCall(Body(body())), scoring=Scoring.LEXICAL).watched.stages) == STAGES
+    left = decide(PruneCall(Body(body())), scoring=Scoring.LEXICAL, extracting=Extracting(originals=Named()))
+    assert tuple(left.watched.stages) == STAGES
+    assert {edit.reference for edit in left.answer.edits} == {"named"}
 
 
 def test_how_candidates_were_ordered_is_counted() -> None:

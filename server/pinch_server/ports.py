@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pinch_server.core.decision import Decision, Outcome
 from pinch_server.core.embedding import Unavailable, Vectors
+from pinch_server.core.extraction.considered import Considered, ExtractionCall
 from pinch_server.core.insight import (
     DecisionFilter,
     Page,
@@ -67,6 +68,42 @@ class RoundTrip(Protocol):
 
 RoundTrips = Callable[[], AbstractContextManager[RoundTrip]]
 """Makes the context of a round trip; called in the thread of the call that it is for."""
+
+
+class Extractor(Protocol):
+    """Puts extractions in the place of elisions; shared by threads."""
+
+    def consider(self, call: ExtractionCall) -> Considered:
+        """The plan with those extractions that were frozen before their results' first trims, or as it is.
+
+        Args:
+            call: The call, planned.
+        """
+        ...
+
+    def follow_up(self, considered: Considered) -> None:
+        """Begins what was put off until the answer was out."""
+        ...
+
+    def close(self) -> None:
+        """Ends what is under way."""
+        ...
+
+
+class Originals(Protocol):
+    """Keeps originals of trimmed results, each tenant's for itself; shared by threads, and never raises."""
+
+    def reference(self, tenant: str, text: str) -> str:
+        """The reference of a text, the same on every replica; empty where it is too long to be kept."""
+        ...
+
+    def keep(self, tenant: str, texts: Sequence[str]) -> None:
+        """Keeps texts some time soon."""
+        ...
+
+    def expand(self, tenant: str, reference: str) -> str | None:
+        """The text of a reference of this tenant; None where there is none (any more)."""
+        ...
 
 
 class Recorder(Protocol):
@@ -175,5 +212,5 @@ class Observer(Protocol):
         ...
 
     def stage(self, name: str, seconds: float) -> None:
-        """Adds the time one stage of a call took: `read`, `plan`, `write` or `record`."""
+        """Adds the time one stage of a call took: `read`, `plan`, `extract`, `write` or `record`."""
         ...

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from pinch_server.core.extraction.economics import HAIKU
+from pinch_server.core.extraction.slugs import MODEL_FAULTS
 from pinch_server.extract.anthropic import Anthropic
 from pinch_server.extract.api import Api
 from pinch_server.extract.exchange import Exchange
-from pinch_server.extract.metered import FAULT_SLUGS, MeteredModel
+from pinch_server.extract.metered import MeteredModel
 from pinch_server.extract.model import ModelFault, Reply, Usage
 from pinch_server.extract.openai import OpenAI
 from pinch_server.extract.prefix_marks import PrefixMarks, least_prefix
@@ -120,7 +121,7 @@ def test_every_fault_is_a_word(model: MeteredModel, server: ModelServer, fault: 
     server.fault = fault
     answer = model.ask(ASKED, seconds=30)
     assert isinstance(answer, ModelFault)
-    assert answer.slug in FAULT_SLUGS
+    assert answer.slug in MODEL_FAULTS
     expected = {"418": "status", "redirect": "status", "close": "closed", "cut_body": "closed"}
     others = {"html": "malformed", "no_choices": "malformed", "huge": "too_large"}
     assert answer.slug == (expected | others).get(fault, fault)

@@ -30,4 +30,4 @@ def test_expand_ends_a_retry_loop(service: Service) -> None:
         service.prune.Expand(pb.ExpandRequest(reference="x"))
     found = refusal(caught.value)
     assert (found.code, found.reason) == (grpc.StatusCode.NOT_FOUND, "NO_ORIGINAL")
-    assert found.message == "no original is kept; run the tool again"
+    assert found.message == "no original is kept under this reference; do not ask again, run the tool again"

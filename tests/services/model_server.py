@@ -51,6 +51,8 @@ class ModelServer:
         """A request that hangs ends once this is set."""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
+        # A client that gives up resets its connection; that is no error of the server's.
+        self._server.handle_error = lambda *_: None  # type: ignore[method-assign] # as its documentation says
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
 

@@ -700,7 +700,10 @@ type PruneResponse struct {
 	UnchangedReason string `protobuf:"bytes,12,opt,name=unchanged_reason,json=unchangedReason,proto3" json:"unchanged_reason,omitempty"`
 	// The format in which a body was read, also when it was recognised. UNSPECIFIED for typed messages and for
 	// a body that was not understood.
-	Format        Format `protobuf:"varint,13,opt,name=format,proto3,enum=pinch.v1.Format" json:"format,omitempty"`
+	Format Format `protobuf:"varint,13,opt,name=format,proto3,enum=pinch.v1.Format" json:"format,omitempty"`
+	// What became of each result for which a model-written filter was thought of, also when it was declined.
+	// Empty while extraction is off.
+	Extractions   []*ExtractionDecision `protobuf:"bytes,14,rep,name=extractions,proto3" json:"extractions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -837,6 +840,13 @@ func (x *PruneResponse) GetFormat() Format {
 	return Format_FORMAT_UNSPECIFIED
 }
 
+func (x *PruneResponse) GetExtractions() []*ExtractionDecision {
+	if x != nil {
+		return x.Extractions
+	}
+	return nil
+}
+
 type isPruneResponse_Conversation interface {
 	isPruneResponse_Conversation()
 }
@@ -855,6 +865,163 @@ func (*PruneResponse_Chat) isPruneResponse_Conversation() {}
 
 func (*PruneResponse_Body) isPruneResponse_Conversation() {}
 
+// ExtractionDecision is what became of one tool result for which a filter was thought of: the gate that
+// decided, and what the economic gate weighed.
+type ExtractionDecision struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Zero-based index of the message (or input item) in the conversation.
+	MessageIndex int32 `protobuf:"varint,1,opt,name=message_index,json=messageIndex,proto3" json:"message_index,omitempty"`
+	// Body form: zero-based index of the block in the message's content. Absent when the content is a string.
+	BlockIndex *int32 `protobuf:"varint,2,opt,name=block_index,json=blockIndex,proto3,oneof" json:"block_index,omitempty"`
+	// The gate that decided, as a slug: `allowed` (a filter is written), `reapplied_same_session`,
+	// `reapplied_cross_session`, `economic_gate`, `cached_prefix`, `below_output_floor` and others. More may be
+	// added.
+	Gate string `protobuf:"bytes,3,opt,name=gate,proto3" json:"gate,omitempty"`
+	// Why: the economic gate's reason, or why what a filter left was refused. Empty for neither.
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What kind of text it is, as a slug such as `grep_output`. Empty where nobody looked.
+	ContentClass string `protobuf:"bytes,5,opt,name=content_class,json=contentClass,proto3" json:"content_class,omitempty"`
+	// Size of the result as it came, in tokens.
+	Tokens int64 `protobuf:"varint,6,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// Size of what is sent in its place, in tokens. Absent when it is not sent extracted.
+	SentTokens *int64 `protobuf:"varint,7,opt,name=sent_tokens,json=sentTokens,proto3,oneof" json:"sent_tokens,omitempty"`
+	// Whether it is sent extracted for the first time in this call (true) or replayed (false).
+	Fresh bool `protobuf:"varint,8,opt,name=fresh,proto3" json:"fresh,omitempty"`
+	// What a filter was expected to remove of it, a fraction from 0 to 1.
+	RemovedShare float64 `protobuf:"fixed64,9,opt,name=removed_share,json=removedShare,proto3" json:"removed_share,omitempty"`
+	// Later calls that were expected to repeat it, as a count.
+	Reuses int32 `protobuf:"varint,10,opt,name=reuses,proto3" json:"reuses,omitempty"`
+	// What removing that much was expected to be worth, in USD as decimal text. Empty where nobody reckoned.
+	SavingUsd string `protobuf:"bytes,11,opt,name=saving_usd,json=savingUsd,proto3" json:"saving_usd,omitempty"`
+	// What the call to the model was expected to cost, in USD as decimal text. Empty where nobody reckoned.
+	CallUsd string `protobuf:"bytes,12,opt,name=call_usd,json=callUsd,proto3" json:"call_usd,omitempty"`
+	// What the provider's prompt cache was taken to hold. What is not known is warm.
+	CacheState    CacheState `protobuf:"varint,13,opt,name=cache_state,json=cacheState,proto3,enum=pinch.v1.CacheState" json:"cache_state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtractionDecision) Reset() {
+	*x = ExtractionDecision{}
+	mi := &file_pinch_v1_prune_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtractionDecision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtractionDecision) ProtoMessage() {}
+
+func (x *ExtractionDecision) ProtoReflect() protoreflect.Message {
+	mi := &file_pinch_v1_prune_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtractionDecision.ProtoReflect.Descriptor instead.
+func (*ExtractionDecision) Descriptor() ([]byte, []int) {
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ExtractionDecision) GetMessageIndex() int32 {
+	if x != nil {
+		return x.MessageIndex
+	}
+	return 0
+}
+
+func (x *ExtractionDecision) GetBlockIndex() int32 {
+	if x != nil && x.BlockIndex != nil {
+		return *x.BlockIndex
+	}
+	return 0
+}
+
+func (x *ExtractionDecision) GetGate() string {
+	if x != nil {
+		return x.Gate
+	}
+	return ""
+}
+
+func (x *ExtractionDecision) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ExtractionDecision) GetContentClass() string {
+	if x != nil {
+		return x.ContentClass
+	}
+	return ""
+}
+
+func (x *ExtractionDecision) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+func (x *ExtractionDecision) GetSentTokens() int64 {
+	if x != nil && x.SentTokens != nil {
+		return *x.SentTokens
+	}
+	return 0
+}
+
+func (x *ExtractionDecision) GetFresh() bool {
+	if x != nil {
+		return x.Fresh
+	}
+	return false
+}
+
+func (x *ExtractionDecision) GetRemovedShare() float64 {
+	if x != nil {
+		return x.RemovedShare
+	}
+	return 0
+}
+
+func (x *ExtractionDecision) GetReuses() int32 {
+	if x != nil {
+		return x.Reuses
+	}
+	return 0
+}
+
+func (x *ExtractionDecision) GetSavingUsd() string {
+	if x != nil {
+		return x.SavingUsd
+	}
+	return ""
+}
+
+func (x *ExtractionDecision) GetCallUsd() string {
+	if x != nil {
+		return x.CallUsd
+	}
+	return ""
+}
+
+func (x *ExtractionDecision) GetCacheState() CacheState {
+	if x != nil {
+		return x.CacheState
+	}
+	return CacheState_CACHE_STATE_UNSPECIFIED
+}
+
 // ChatMessages is a conversation as typed messages, oldest first.
 type ChatMessages struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -866,7 +1033,7 @@ type ChatMessages struct {
 
 func (x *ChatMessages) Reset() {
 	*x = ChatMessages{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[2]
+	mi := &file_pinch_v1_prune_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -878,7 +1045,7 @@ func (x *ChatMessages) String() string {
 func (*ChatMessages) ProtoMessage() {}
 
 func (x *ChatMessages) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[2]
+	mi := &file_pinch_v1_prune_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -891,7 +1058,7 @@ func (x *ChatMessages) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChatMessages.ProtoReflect.Descriptor instead.
 func (*ChatMessages) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{2}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ChatMessages) GetMessages() []*ChatMessage {
@@ -923,7 +1090,7 @@ type ChatMessage struct {
 
 func (x *ChatMessage) Reset() {
 	*x = ChatMessage{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[3]
+	mi := &file_pinch_v1_prune_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -935,7 +1102,7 @@ func (x *ChatMessage) String() string {
 func (*ChatMessage) ProtoMessage() {}
 
 func (x *ChatMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[3]
+	mi := &file_pinch_v1_prune_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -948,7 +1115,7 @@ func (x *ChatMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChatMessage.ProtoReflect.Descriptor instead.
 func (*ChatMessage) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{3}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ChatMessage) GetRole() string {
@@ -1010,7 +1177,7 @@ type ContentPart struct {
 
 func (x *ContentPart) Reset() {
 	*x = ContentPart{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[4]
+	mi := &file_pinch_v1_prune_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1189,7 @@ func (x *ContentPart) String() string {
 func (*ContentPart) ProtoMessage() {}
 
 func (x *ContentPart) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[4]
+	mi := &file_pinch_v1_prune_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1202,7 @@ func (x *ContentPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentPart.ProtoReflect.Descriptor instead.
 func (*ContentPart) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{4}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ContentPart) GetPart() isContentPart_Part {
@@ -1115,7 +1282,7 @@ type Image struct {
 
 func (x *Image) Reset() {
 	*x = Image{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[5]
+	mi := &file_pinch_v1_prune_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1127,7 +1294,7 @@ func (x *Image) String() string {
 func (*Image) ProtoMessage() {}
 
 func (x *Image) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[5]
+	mi := &file_pinch_v1_prune_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1140,7 +1307,7 @@ func (x *Image) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Image.ProtoReflect.Descriptor instead.
 func (*Image) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{5}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Image) GetMediaType() string {
@@ -1208,7 +1375,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[6]
+	mi := &file_pinch_v1_prune_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1220,7 +1387,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[6]
+	mi := &file_pinch_v1_prune_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1233,7 +1400,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{6}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ToolCall) GetId() string {
@@ -1271,7 +1438,7 @@ type RequestBody struct {
 
 func (x *RequestBody) Reset() {
 	*x = RequestBody{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[7]
+	mi := &file_pinch_v1_prune_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1450,7 @@ func (x *RequestBody) String() string {
 func (*RequestBody) ProtoMessage() {}
 
 func (x *RequestBody) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[7]
+	mi := &file_pinch_v1_prune_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1463,7 @@ func (x *RequestBody) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestBody.ProtoReflect.Descriptor instead.
 func (*RequestBody) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{7}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RequestBody) GetFormat() Format {
@@ -1352,7 +1519,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[8]
+	mi := &file_pinch_v1_prune_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1364,7 +1531,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[8]
+	mi := &file_pinch_v1_prune_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1377,7 +1544,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{8}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Limits) GetBudgetTokens() int64 {
@@ -1482,7 +1649,7 @@ type ToolGlobs struct {
 
 func (x *ToolGlobs) Reset() {
 	*x = ToolGlobs{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[9]
+	mi := &file_pinch_v1_prune_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1661,7 @@ func (x *ToolGlobs) String() string {
 func (*ToolGlobs) ProtoMessage() {}
 
 func (x *ToolGlobs) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[9]
+	mi := &file_pinch_v1_prune_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1674,7 @@ func (x *ToolGlobs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolGlobs.ProtoReflect.Descriptor instead.
 func (*ToolGlobs) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{9}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ToolGlobs) GetGlobs() []string {
@@ -1541,7 +1708,7 @@ type RequestContext struct {
 
 func (x *RequestContext) Reset() {
 	*x = RequestContext{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[10]
+	mi := &file_pinch_v1_prune_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1553,7 +1720,7 @@ func (x *RequestContext) String() string {
 func (*RequestContext) ProtoMessage() {}
 
 func (x *RequestContext) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[10]
+	mi := &file_pinch_v1_prune_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1566,7 +1733,7 @@ func (x *RequestContext) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContext.ProtoReflect.Descriptor instead.
 func (*RequestContext) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{10}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RequestContext) GetRequestId() string {
@@ -1634,7 +1801,7 @@ type Rates struct {
 
 func (x *Rates) Reset() {
 	*x = Rates{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[11]
+	mi := &file_pinch_v1_prune_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1646,7 +1813,7 @@ func (x *Rates) String() string {
 func (*Rates) ProtoMessage() {}
 
 func (x *Rates) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[11]
+	mi := &file_pinch_v1_prune_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1659,7 +1826,7 @@ func (x *Rates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rates.ProtoReflect.Descriptor instead.
 func (*Rates) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{11}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Rates) GetPrompt() string {
@@ -1701,7 +1868,7 @@ type CacheContext struct {
 
 func (x *CacheContext) Reset() {
 	*x = CacheContext{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[12]
+	mi := &file_pinch_v1_prune_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1713,7 +1880,7 @@ func (x *CacheContext) String() string {
 func (*CacheContext) ProtoMessage() {}
 
 func (x *CacheContext) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[12]
+	mi := &file_pinch_v1_prune_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1726,7 +1893,7 @@ func (x *CacheContext) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CacheContext.ProtoReflect.Descriptor instead.
 func (*CacheContext) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{12}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CacheContext) GetState() CacheState {
@@ -1797,14 +1964,16 @@ type Edit struct {
 	// Typed form: the content part to put in place of the old one.
 	ReplacementPart *ContentPart `protobuf:"bytes,16,opt,name=replacement_part,json=replacementPart,proto3" json:"replacement_part,omitempty"`
 	// Reference of the original for Expand. Empty when the server keeps no originals.
-	Reference     string `protobuf:"bytes,17,opt,name=reference,proto3" json:"reference,omitempty"`
+	Reference string `protobuf:"bytes,17,opt,name=reference,proto3" json:"reference,omitempty"`
+	// Whether the new text is what a model-written filter left of the result, in the place of an excerpt.
+	Extracted     bool `protobuf:"varint,18,opt,name=extracted,proto3" json:"extracted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[13]
+	mi := &file_pinch_v1_prune_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +1985,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[13]
+	mi := &file_pinch_v1_prune_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +1998,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{13}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Edit) GetMessageIndex() int32 {
@@ -1951,6 +2120,13 @@ func (x *Edit) GetReference() string {
 	return ""
 }
 
+func (x *Edit) GetExtracted() bool {
+	if x != nil {
+		return x.Extracted
+	}
+	return false
+}
+
 // PruneStats is the account of one call. Sizes are estimates over the whole list, fixed tokens included.
 type PruneStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1984,7 +2160,7 @@ type PruneStats struct {
 
 func (x *PruneStats) Reset() {
 	*x = PruneStats{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[14]
+	mi := &file_pinch_v1_prune_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +2172,7 @@ func (x *PruneStats) String() string {
 func (*PruneStats) ProtoMessage() {}
 
 func (x *PruneStats) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[14]
+	mi := &file_pinch_v1_prune_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +2185,7 @@ func (x *PruneStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneStats.ProtoReflect.Descriptor instead.
 func (*PruneStats) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{14}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PruneStats) GetPruned() bool {
@@ -2114,7 +2290,7 @@ type Measured struct {
 
 func (x *Measured) Reset() {
 	*x = Measured{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[15]
+	mi := &file_pinch_v1_prune_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2126,7 +2302,7 @@ func (x *Measured) String() string {
 func (*Measured) ProtoMessage() {}
 
 func (x *Measured) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[15]
+	mi := &file_pinch_v1_prune_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2139,7 +2315,7 @@ func (x *Measured) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measured.ProtoReflect.Descriptor instead.
 func (*Measured) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{15}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Measured) GetTokens() int64 {
@@ -2178,7 +2354,7 @@ type Economics struct {
 
 func (x *Economics) Reset() {
 	*x = Economics{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[16]
+	mi := &file_pinch_v1_prune_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2190,7 +2366,7 @@ func (x *Economics) String() string {
 func (*Economics) ProtoMessage() {}
 
 func (x *Economics) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[16]
+	mi := &file_pinch_v1_prune_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2203,7 +2379,7 @@ func (x *Economics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Economics.ProtoReflect.Descriptor instead.
 func (*Economics) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{16}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Economics) GetExpectedSavingUsd() string {
@@ -2242,7 +2418,7 @@ type PrefixProbe struct {
 
 func (x *PrefixProbe) Reset() {
 	*x = PrefixProbe{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[17]
+	mi := &file_pinch_v1_prune_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2254,7 +2430,7 @@ func (x *PrefixProbe) String() string {
 func (*PrefixProbe) ProtoMessage() {}
 
 func (x *PrefixProbe) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[17]
+	mi := &file_pinch_v1_prune_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2267,7 +2443,7 @@ func (x *PrefixProbe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrefixProbe.ProtoReflect.Descriptor instead.
 func (*PrefixProbe) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{17}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PrefixProbe) GetPreviousMessages() int32 {
@@ -2307,7 +2483,7 @@ type TurnFrame struct {
 
 func (x *TurnFrame) Reset() {
 	*x = TurnFrame{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[18]
+	mi := &file_pinch_v1_prune_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2319,7 +2495,7 @@ func (x *TurnFrame) String() string {
 func (*TurnFrame) ProtoMessage() {}
 
 func (x *TurnFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[18]
+	mi := &file_pinch_v1_prune_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2332,7 +2508,7 @@ func (x *TurnFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnFrame.ProtoReflect.Descriptor instead.
 func (*TurnFrame) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{18}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TurnFrame) GetMessage() string {
@@ -2376,7 +2552,7 @@ type ReportOutcomeRequest struct {
 
 func (x *ReportOutcomeRequest) Reset() {
 	*x = ReportOutcomeRequest{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[19]
+	mi := &file_pinch_v1_prune_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2388,7 +2564,7 @@ func (x *ReportOutcomeRequest) String() string {
 func (*ReportOutcomeRequest) ProtoMessage() {}
 
 func (x *ReportOutcomeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[19]
+	mi := &file_pinch_v1_prune_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2401,7 +2577,7 @@ func (x *ReportOutcomeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportOutcomeRequest.ProtoReflect.Descriptor instead.
 func (*ReportOutcomeRequest) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{19}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReportOutcomeRequest) GetDecisionId() string {
@@ -2450,7 +2626,7 @@ type ReportOutcomeResponse struct {
 
 func (x *ReportOutcomeResponse) Reset() {
 	*x = ReportOutcomeResponse{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[20]
+	mi := &file_pinch_v1_prune_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2462,7 +2638,7 @@ func (x *ReportOutcomeResponse) String() string {
 func (*ReportOutcomeResponse) ProtoMessage() {}
 
 func (x *ReportOutcomeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[20]
+	mi := &file_pinch_v1_prune_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2475,7 +2651,7 @@ func (x *ReportOutcomeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportOutcomeResponse.ProtoReflect.Descriptor instead.
 func (*ReportOutcomeResponse) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{20}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReportOutcomeResponse) GetPersisted() bool {
@@ -2502,7 +2678,7 @@ type TokenUsage struct {
 
 func (x *TokenUsage) Reset() {
 	*x = TokenUsage{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[21]
+	mi := &file_pinch_v1_prune_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2514,7 +2690,7 @@ func (x *TokenUsage) String() string {
 func (*TokenUsage) ProtoMessage() {}
 
 func (x *TokenUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[21]
+	mi := &file_pinch_v1_prune_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2527,7 +2703,7 @@ func (x *TokenUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TokenUsage.ProtoReflect.Descriptor instead.
 func (*TokenUsage) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{21}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *TokenUsage) GetPromptTokens() int64 {
@@ -2569,7 +2745,7 @@ type ExpandRequest struct {
 
 func (x *ExpandRequest) Reset() {
 	*x = ExpandRequest{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[22]
+	mi := &file_pinch_v1_prune_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2581,7 +2757,7 @@ func (x *ExpandRequest) String() string {
 func (*ExpandRequest) ProtoMessage() {}
 
 func (x *ExpandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[22]
+	mi := &file_pinch_v1_prune_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2594,7 +2770,7 @@ func (x *ExpandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpandRequest.ProtoReflect.Descriptor instead.
 func (*ExpandRequest) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{22}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExpandRequest) GetReference() string {
@@ -2615,7 +2791,7 @@ type ExpandResponse struct {
 
 func (x *ExpandResponse) Reset() {
 	*x = ExpandResponse{}
-	mi := &file_pinch_v1_prune_proto_msgTypes[23]
+	mi := &file_pinch_v1_prune_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2627,7 +2803,7 @@ func (x *ExpandResponse) String() string {
 func (*ExpandResponse) ProtoMessage() {}
 
 func (x *ExpandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_pinch_v1_prune_proto_msgTypes[23]
+	mi := &file_pinch_v1_prune_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2640,7 +2816,7 @@ func (x *ExpandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpandResponse.ProtoReflect.Descriptor instead.
 func (*ExpandResponse) Descriptor() ([]byte, []int) {
-	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{23}
+	return file_pinch_v1_prune_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ExpandResponse) GetText() string {
@@ -2663,7 +2839,7 @@ const file_pinch_v1_prune_proto_rawDesc = "" +
 	"\n" +
 	"reply_form\x18\x05 \x01(\x0e2\x13.pinch.v1.ReplyFormR\treplyForm\x12\x17\n" +
 	"\adry_run\x18\x06 \x01(\bR\x06dryRunB\x0e\n" +
-	"\fconversation\"\xf9\x04\n" +
+	"\fconversation\"\xb9\x05\n" +
 	"\rPruneResponse\x12,\n" +
 	"\x04chat\x18\x01 \x01(\v2\x16.pinch.v1.ChatMessagesH\x00R\x04chat\x12+\n" +
 	"\x04body\x18\x02 \x01(\v2\x15.pinch.v1.RequestBodyH\x00R\x04body\x12$\n" +
@@ -2680,9 +2856,31 @@ const file_pinch_v1_prune_proto_rawDesc = "" +
 	"\n" +
 	"turn_frame\x18\v \x01(\v2\x13.pinch.v1.TurnFrameR\tturnFrame\x12)\n" +
 	"\x10unchanged_reason\x18\f \x01(\tR\x0funchangedReason\x12(\n" +
-	"\x06format\x18\r \x01(\x0e2\x10.pinch.v1.FormatR\x06formatB\x0e\n" +
+	"\x06format\x18\r \x01(\x0e2\x10.pinch.v1.FormatR\x06format\x12>\n" +
+	"\vextractions\x18\x0e \x03(\v2\x1c.pinch.v1.ExtractionDecisionR\vextractionsB\x0e\n" +
 	"\fconversationB\x18\n" +
-	"\x16_first_changed_message\"A\n" +
+	"\x16_first_changed_message\"\xd2\x03\n" +
+	"\x12ExtractionDecision\x12#\n" +
+	"\rmessage_index\x18\x01 \x01(\x05R\fmessageIndex\x12$\n" +
+	"\vblock_index\x18\x02 \x01(\x05H\x00R\n" +
+	"blockIndex\x88\x01\x01\x12\x12\n" +
+	"\x04gate\x18\x03 \x01(\tR\x04gate\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12#\n" +
+	"\rcontent_class\x18\x05 \x01(\tR\fcontentClass\x12\x16\n" +
+	"\x06tokens\x18\x06 \x01(\x03R\x06tokens\x12$\n" +
+	"\vsent_tokens\x18\a \x01(\x03H\x01R\n" +
+	"sentTokens\x88\x01\x01\x12\x14\n" +
+	"\x05fresh\x18\b \x01(\bR\x05fresh\x12#\n" +
+	"\rremoved_share\x18\t \x01(\x01R\fremovedShare\x12\x16\n" +
+	"\x06reuses\x18\n" +
+	" \x01(\x05R\x06reuses\x12\x1d\n" +
+	"\n" +
+	"saving_usd\x18\v \x01(\tR\tsavingUsd\x12\x19\n" +
+	"\bcall_usd\x18\f \x01(\tR\acallUsd\x125\n" +
+	"\vcache_state\x18\r \x01(\x0e2\x14.pinch.v1.CacheStateR\n" +
+	"cacheStateB\x0e\n" +
+	"\f_block_indexB\x0e\n" +
+	"\f_sent_tokens\"A\n" +
 	"\fChatMessages\x121\n" +
 	"\bmessages\x18\x01 \x03(\v2\x15.pinch.v1.ChatMessageR\bmessages\"\xd6\x01\n" +
 	"\vChatMessage\x12\x12\n" +
@@ -2772,7 +2970,7 @@ const file_pinch_v1_prune_proto_rawDesc = "" +
 	"\x16expected_further_calls\x18\x04 \x01(\x05H\x02R\x14expectedFurtherCalls\x88\x01\x01B\x18\n" +
 	"\x16_last_call_unix_microsB\x0e\n" +
 	"\f_ttl_secondsB\x19\n" +
-	"\x17_expected_further_calls\"\x88\x05\n" +
+	"\x17_expected_further_calls\"\xa6\x05\n" +
 	"\x04Edit\x12#\n" +
 	"\rmessage_index\x18\x01 \x01(\x05R\fmessageIndex\x12$\n" +
 	"\vblock_index\x18\x02 \x01(\x05H\x00R\n" +
@@ -2794,7 +2992,8 @@ const file_pinch_v1_prune_proto_rawDesc = "" +
 	"\x06length\x18\x0e \x01(\x03R\x06length\x12 \n" +
 	"\vreplacement\x18\x0f \x01(\fR\vreplacement\x12@\n" +
 	"\x10replacement_part\x18\x10 \x01(\v2\x15.pinch.v1.ContentPartR\x0freplacementPart\x12\x1c\n" +
-	"\treference\x18\x11 \x01(\tR\treferenceB\x0e\n" +
+	"\treference\x18\x11 \x01(\tR\treference\x12\x1c\n" +
+	"\textracted\x18\x12 \x01(\bR\textractedB\x0e\n" +
 	"\f_block_indexB\r\n" +
 	"\v_part_index\"\x90\x03\n" +
 	"\n" +
@@ -2924,7 +3123,7 @@ func file_pinch_v1_prune_proto_rawDescGZIP() []byte {
 }
 
 var file_pinch_v1_prune_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_pinch_v1_prune_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_pinch_v1_prune_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_pinch_v1_prune_proto_goTypes = []any{
 	(Format)(0),                   // 0: pinch.v1.Format
 	(ReplyForm)(0),                // 1: pinch.v1.ReplyForm
@@ -2937,74 +3136,77 @@ var file_pinch_v1_prune_proto_goTypes = []any{
 	(Outcome)(0),                  // 8: pinch.v1.Outcome
 	(*PruneRequest)(nil),          // 9: pinch.v1.PruneRequest
 	(*PruneResponse)(nil),         // 10: pinch.v1.PruneResponse
-	(*ChatMessages)(nil),          // 11: pinch.v1.ChatMessages
-	(*ChatMessage)(nil),           // 12: pinch.v1.ChatMessage
-	(*ContentPart)(nil),           // 13: pinch.v1.ContentPart
-	(*Image)(nil),                 // 14: pinch.v1.Image
-	(*ToolCall)(nil),              // 15: pinch.v1.ToolCall
-	(*RequestBody)(nil),           // 16: pinch.v1.RequestBody
-	(*Limits)(nil),                // 17: pinch.v1.Limits
-	(*ToolGlobs)(nil),             // 18: pinch.v1.ToolGlobs
-	(*RequestContext)(nil),        // 19: pinch.v1.RequestContext
-	(*Rates)(nil),                 // 20: pinch.v1.Rates
-	(*CacheContext)(nil),          // 21: pinch.v1.CacheContext
-	(*Edit)(nil),                  // 22: pinch.v1.Edit
-	(*PruneStats)(nil),            // 23: pinch.v1.PruneStats
-	(*Measured)(nil),              // 24: pinch.v1.Measured
-	(*Economics)(nil),             // 25: pinch.v1.Economics
-	(*PrefixProbe)(nil),           // 26: pinch.v1.PrefixProbe
-	(*TurnFrame)(nil),             // 27: pinch.v1.TurnFrame
-	(*ReportOutcomeRequest)(nil),  // 28: pinch.v1.ReportOutcomeRequest
-	(*ReportOutcomeResponse)(nil), // 29: pinch.v1.ReportOutcomeResponse
-	(*TokenUsage)(nil),            // 30: pinch.v1.TokenUsage
-	(*ExpandRequest)(nil),         // 31: pinch.v1.ExpandRequest
-	(*ExpandResponse)(nil),        // 32: pinch.v1.ExpandResponse
-	nil,                           // 33: pinch.v1.RequestContext.LabelsEntry
+	(*ExtractionDecision)(nil),    // 11: pinch.v1.ExtractionDecision
+	(*ChatMessages)(nil),          // 12: pinch.v1.ChatMessages
+	(*ChatMessage)(nil),           // 13: pinch.v1.ChatMessage
+	(*ContentPart)(nil),           // 14: pinch.v1.ContentPart
+	(*Image)(nil),                 // 15: pinch.v1.Image
+	(*ToolCall)(nil),              // 16: pinch.v1.ToolCall
+	(*RequestBody)(nil),           // 17: pinch.v1.RequestBody
+	(*Limits)(nil),                // 18: pinch.v1.Limits
+	(*ToolGlobs)(nil),             // 19: pinch.v1.ToolGlobs
+	(*RequestContext)(nil),        // 20: pinch.v1.RequestContext
+	(*Rates)(nil),                 // 21: pinch.v1.Rates
+	(*CacheContext)(nil),          // 22: pinch.v1.CacheContext
+	(*Edit)(nil),                  // 23: pinch.v1.Edit
+	(*PruneStats)(nil),            // 24: pinch.v1.PruneStats
+	(*Measured)(nil),              // 25: pinch.v1.Measured
+	(*Economics)(nil),             // 26: pinch.v1.Economics
+	(*PrefixProbe)(nil),           // 27: pinch.v1.PrefixProbe
+	(*TurnFrame)(nil),             // 28: pinch.v1.TurnFrame
+	(*ReportOutcomeRequest)(nil),  // 29: pinch.v1.ReportOutcomeRequest
+	(*ReportOutcomeResponse)(nil), // 30: pinch.v1.ReportOutcomeResponse
+	(*TokenUsage)(nil),            // 31: pinch.v1.TokenUsage
+	(*ExpandRequest)(nil),         // 32: pinch.v1.ExpandRequest
+	(*ExpandResponse)(nil),        // 33: pinch.v1.ExpandResponse
+	nil,                           // 34: pinch.v1.RequestContext.LabelsEntry
 }
 var file_pinch_v1_prune_proto_depIdxs = []int32{
-	11, // 0: pinch.v1.PruneRequest.chat:type_name -> pinch.v1.ChatMessages
-	16, // 1: pinch.v1.PruneRequest.body:type_name -> pinch.v1.RequestBody
-	17, // 2: pinch.v1.PruneRequest.limits:type_name -> pinch.v1.Limits
-	19, // 3: pinch.v1.PruneRequest.context:type_name -> pinch.v1.RequestContext
+	12, // 0: pinch.v1.PruneRequest.chat:type_name -> pinch.v1.ChatMessages
+	17, // 1: pinch.v1.PruneRequest.body:type_name -> pinch.v1.RequestBody
+	18, // 2: pinch.v1.PruneRequest.limits:type_name -> pinch.v1.Limits
+	20, // 3: pinch.v1.PruneRequest.context:type_name -> pinch.v1.RequestContext
 	1,  // 4: pinch.v1.PruneRequest.reply_form:type_name -> pinch.v1.ReplyForm
-	11, // 5: pinch.v1.PruneResponse.chat:type_name -> pinch.v1.ChatMessages
-	16, // 6: pinch.v1.PruneResponse.body:type_name -> pinch.v1.RequestBody
-	22, // 7: pinch.v1.PruneResponse.edits:type_name -> pinch.v1.Edit
-	23, // 8: pinch.v1.PruneResponse.stats:type_name -> pinch.v1.PruneStats
-	24, // 9: pinch.v1.PruneResponse.measured:type_name -> pinch.v1.Measured
-	25, // 10: pinch.v1.PruneResponse.economics:type_name -> pinch.v1.Economics
-	26, // 11: pinch.v1.PruneResponse.prefix:type_name -> pinch.v1.PrefixProbe
-	27, // 12: pinch.v1.PruneResponse.turn_frame:type_name -> pinch.v1.TurnFrame
+	12, // 5: pinch.v1.PruneResponse.chat:type_name -> pinch.v1.ChatMessages
+	17, // 6: pinch.v1.PruneResponse.body:type_name -> pinch.v1.RequestBody
+	23, // 7: pinch.v1.PruneResponse.edits:type_name -> pinch.v1.Edit
+	24, // 8: pinch.v1.PruneResponse.stats:type_name -> pinch.v1.PruneStats
+	25, // 9: pinch.v1.PruneResponse.measured:type_name -> pinch.v1.Measured
+	26, // 10: pinch.v1.PruneResponse.economics:type_name -> pinch.v1.Economics
+	27, // 11: pinch.v1.PruneResponse.prefix:type_name -> pinch.v1.PrefixProbe
+	28, // 12: pinch.v1.PruneResponse.turn_frame:type_name -> pinch.v1.TurnFrame
 	0,  // 13: pinch.v1.PruneResponse.format:type_name -> pinch.v1.Format
-	12, // 14: pinch.v1.ChatMessages.messages:type_name -> pinch.v1.ChatMessage
-	13, // 15: pinch.v1.ChatMessage.content:type_name -> pinch.v1.ContentPart
-	15, // 16: pinch.v1.ChatMessage.tool_calls:type_name -> pinch.v1.ToolCall
-	14, // 17: pinch.v1.ContentPart.image:type_name -> pinch.v1.Image
-	0,  // 18: pinch.v1.RequestBody.format:type_name -> pinch.v1.Format
-	18, // 19: pinch.v1.Limits.protected_tools:type_name -> pinch.v1.ToolGlobs
-	2,  // 20: pinch.v1.Limits.stability:type_name -> pinch.v1.Stability
-	3,  // 21: pinch.v1.Limits.trim_style:type_name -> pinch.v1.TrimStyle
-	4,  // 22: pinch.v1.RequestContext.route:type_name -> pinch.v1.Route
-	20, // 23: pinch.v1.RequestContext.rates:type_name -> pinch.v1.Rates
-	21, // 24: pinch.v1.RequestContext.cache:type_name -> pinch.v1.CacheContext
-	33, // 25: pinch.v1.RequestContext.labels:type_name -> pinch.v1.RequestContext.LabelsEntry
-	5,  // 26: pinch.v1.CacheContext.state:type_name -> pinch.v1.CacheState
-	6,  // 27: pinch.v1.Edit.action:type_name -> pinch.v1.TrimAction
-	13, // 28: pinch.v1.Edit.replacement_part:type_name -> pinch.v1.ContentPart
-	7,  // 29: pinch.v1.PruneStats.ranking:type_name -> pinch.v1.Ranking
-	8,  // 30: pinch.v1.ReportOutcomeRequest.outcome:type_name -> pinch.v1.Outcome
-	30, // 31: pinch.v1.ReportOutcomeRequest.usage:type_name -> pinch.v1.TokenUsage
-	9,  // 32: pinch.v1.PruneService.Prune:input_type -> pinch.v1.PruneRequest
-	28, // 33: pinch.v1.PruneService.ReportOutcome:input_type -> pinch.v1.ReportOutcomeRequest
-	31, // 34: pinch.v1.PruneService.Expand:input_type -> pinch.v1.ExpandRequest
-	10, // 35: pinch.v1.PruneService.Prune:output_type -> pinch.v1.PruneResponse
-	29, // 36: pinch.v1.PruneService.ReportOutcome:output_type -> pinch.v1.ReportOutcomeResponse
-	32, // 37: pinch.v1.PruneService.Expand:output_type -> pinch.v1.ExpandResponse
-	35, // [35:38] is the sub-list for method output_type
-	32, // [32:35] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	11, // 14: pinch.v1.PruneResponse.extractions:type_name -> pinch.v1.ExtractionDecision
+	5,  // 15: pinch.v1.ExtractionDecision.cache_state:type_name -> pinch.v1.CacheState
+	13, // 16: pinch.v1.ChatMessages.messages:type_name -> pinch.v1.ChatMessage
+	14, // 17: pinch.v1.ChatMessage.content:type_name -> pinch.v1.ContentPart
+	16, // 18: pinch.v1.ChatMessage.tool_calls:type_name -> pinch.v1.ToolCall
+	15, // 19: pinch.v1.ContentPart.image:type_name -> pinch.v1.Image
+	0,  // 20: pinch.v1.RequestBody.format:type_name -> pinch.v1.Format
+	19, // 21: pinch.v1.Limits.protected_tools:type_name -> pinch.v1.ToolGlobs
+	2,  // 22: pinch.v1.Limits.stability:type_name -> pinch.v1.Stability
+	3,  // 23: pinch.v1.Limits.trim_style:type_name -> pinch.v1.TrimStyle
+	4,  // 24: pinch.v1.RequestContext.route:type_name -> pinch.v1.Route
+	21, // 25: pinch.v1.RequestContext.rates:type_name -> pinch.v1.Rates
+	22, // 26: pinch.v1.RequestContext.cache:type_name -> pinch.v1.CacheContext
+	34, // 27: pinch.v1.RequestContext.labels:type_name -> pinch.v1.RequestContext.LabelsEntry
+	5,  // 28: pinch.v1.CacheContext.state:type_name -> pinch.v1.CacheState
+	6,  // 29: pinch.v1.Edit.action:type_name -> pinch.v1.TrimAction
+	14, // 30: pinch.v1.Edit.replacement_part:type_name -> pinch.v1.ContentPart
+	7,  // 31: pinch.v1.PruneStats.ranking:type_name -> pinch.v1.Ranking
+	8,  // 32: pinch.v1.ReportOutcomeRequest.outcome:type_name -> pinch.v1.Outcome
+	31, // 33: pinch.v1.ReportOutcomeRequest.usage:type_name -> pinch.v1.TokenUsage
+	9,  // 34: pinch.v1.PruneService.Prune:input_type -> pinch.v1.PruneRequest
+	29, // 35: pinch.v1.PruneService.ReportOutcome:input_type -> pinch.v1.ReportOutcomeRequest
+	32, // 36: pinch.v1.PruneService.Expand:input_type -> pinch.v1.ExpandRequest
+	10, // 37: pinch.v1.PruneService.Prune:output_type -> pinch.v1.PruneResponse
+	30, // 38: pinch.v1.PruneService.ReportOutcome:output_type -> pinch.v1.ReportOutcomeResponse
+	33, // 39: pinch.v1.PruneService.Expand:output_type -> pinch.v1.ExpandResponse
+	37, // [37:40] is the sub-list for method output_type
+	34, // [34:37] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_pinch_v1_prune_proto_init() }
@@ -3020,27 +3222,28 @@ func file_pinch_v1_prune_proto_init() {
 		(*PruneResponse_Chat)(nil),
 		(*PruneResponse_Body)(nil),
 	}
-	file_pinch_v1_prune_proto_msgTypes[4].OneofWrappers = []any{
+	file_pinch_v1_prune_proto_msgTypes[2].OneofWrappers = []any{}
+	file_pinch_v1_prune_proto_msgTypes[5].OneofWrappers = []any{
 		(*ContentPart_Text)(nil),
 		(*ContentPart_Image)(nil),
 		(*ContentPart_OpaqueJson)(nil),
 	}
-	file_pinch_v1_prune_proto_msgTypes[5].OneofWrappers = []any{
+	file_pinch_v1_prune_proto_msgTypes[6].OneofWrappers = []any{
 		(*Image_Data)(nil),
 		(*Image_Url)(nil),
 	}
-	file_pinch_v1_prune_proto_msgTypes[8].OneofWrappers = []any{}
-	file_pinch_v1_prune_proto_msgTypes[12].OneofWrappers = []any{}
+	file_pinch_v1_prune_proto_msgTypes[9].OneofWrappers = []any{}
 	file_pinch_v1_prune_proto_msgTypes[13].OneofWrappers = []any{}
-	file_pinch_v1_prune_proto_msgTypes[16].OneofWrappers = []any{}
-	file_pinch_v1_prune_proto_msgTypes[21].OneofWrappers = []any{}
+	file_pinch_v1_prune_proto_msgTypes[14].OneofWrappers = []any{}
+	file_pinch_v1_prune_proto_msgTypes[17].OneofWrappers = []any{}
+	file_pinch_v1_prune_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_pinch_v1_prune_proto_rawDesc), len(file_pinch_v1_prune_proto_rawDesc)),
 			NumEnums:      9,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -10,7 +10,7 @@ from pinch_server.app.mouths import mouth_port
 from pinch_server.app.start import StartError
 from pinch_server.app.traces import open_traces
 from pinch_server.clock import CountedIds, StandingClock, SystemClock, Uuid7Ids
-from pinch_server.decide import Decider, Ranker
+from pinch_server.decide import Decider, Extracting, Ranker
 from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.embeddings.errors import ModelFilesError
 from pinch_server.embeddings.provider import CachedEmbedder
@@ -29,6 +29,7 @@ from pinch_server.rpc.pools import Threads
 from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.server import RunningServer, Services, start_server
 from pinch_server.settings import Settings
+from pinch_server.store.originals import DatabaseOriginals
 from pinch_server.store.store import Store
 
 
@@ -139,6 +140,7 @@ class Serving:
         store = self._open_store(stops, journal_bytes)
         embedder = self._open_embedder(clock, store, stops, None if traces is None else traces.round_trip)
         ranker = Ranker(clock, ranking_policy_of(settings), embedder)
+        originals = self._open_originals(store)
         decider = Decider(
             policy_of(settings, key),
             counter_of(settings),
@@ -148,6 +150,7 @@ class Serving:
             ids,
             ranker,
             recent_bytes=settings.recent_bytes,
+            extracting=Extracting(originals=originals),
         )
         in_time = InTime(decider, clock, settings.server.threads, most_calls(settings))
         stops.callback(in_time.close, settings.server.drain_seconds)
@@ -160,7 +163,8 @@ class Serving:
             clock,
         )
         admin = AdminService(Knobs(self._in_force, self._turn), log_change)
-        services = Services(PruneService(decider, self._metrics, clock), insight, admin)
+        prune = PruneService(decider, self._metrics, clock, originals, settings.extract.tenant)
+        services = Services(prune, insight, admin)
         threads = Threads(settings.server.threads)
         # Tests of clients may ask for more at once than this one process is fit for.
         most = None if self._testing else most_calls(settings)
@@ -224,6 +228,17 @@ class Serving:
         )
         stops.callback(store.close)
         return store
+
+    def _open_originals(self, store: Store) -> DatabaseOriginals | None:
+        given = self._settings.originals
+        if not given.enabled:
+            return None
+        return store.keep_originals(
+            given.key,
+            ttl_seconds=given.ttl_seconds,
+            max_chars=given.max_chars,
+            max_bytes=given.max_bytes,
+        )
 
     def _open_embedder(
         self, clock: SystemClock, store: Store, stops: ExitStack, around: RoundTrips | None

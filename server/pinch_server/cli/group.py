@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
     "migrate": Place("pinch_server.cli.migrate", "Bring the database's schema up to date, or look at it."),
     "savings": Place("pinch_server.cli.savings", "Show what pruning saved: calls, tokens, money."),
     "decisions": Place("pinch_server.cli.decisions", "Show the newest decisions."),
+    "expand": Place("pinch_server.cli.expand", "Print the original of a trimmed tool result."),
     "embed": Place("pinch_server.cli.embed", "Check where the embeddings for ranking come from."),
     "config": Place("pinch_server.cli.config", "Check the settings, show them, or print their schema."),
     "token": Place("pinch_server.cli.token", "Make tokens for the service's callers."),

@@ -53,6 +53,8 @@ class Edit:
         tokens_before: What the old part counts (tokens).
         tokens_after: What the new text counts (tokens).
         removed_before: What of it was gone by an earlier event already, where this one is new (tokens).
+        reference: Names the original for whoever asks for it; empty where none is kept.
+        is_extracted: Whether the new text is what a filter left, in the place of an excerpt.
     """
 
     message: int
@@ -67,6 +69,8 @@ class Edit:
     tokens_before: int
     tokens_after: int
     removed_before: int = 0
+    reference: str = ""
+    is_extracted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pinch_server.decide.call import (
     PruneCall,
 )
 from pinch_server.decide.decider import Decider
+from pinch_server.decide.extracting import Extracting
 from pinch_server.decide.ranking import Ranker, RankingPolicy
 from pinch_server.decide.reading import limits_of, read_call
 from pinch_server.decide.row import STORED_CHARS, Policy, stored_text
@@ -20,6 +21,7 @@ __all__ = [
     "CallContext",
     "Decided",
     "Decider",
+    "Extracting",
     "InvalidCallError",
     "Measured",
     "Patience",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pinch_server.core.conversation import Conversation
+from pinch_server.core.extraction.considered import Considering
 from pinch_server.core.limits import Violation
 from pinch_server.core.plan import Edit, Stats
 from pinch_server.core.pricing import NOTHING_KNOWN, CacheContext, Economics
@@ -56,6 +57,7 @@ class CallContext:
         cache_write_rate: USD per million tokens written to the cache, as a decimal string.
         cache: What it knows of the provider's cache.
         labels: The router's own words for the log line; they are not stored.
+        tenant: Whose call it is, as the doors know the caller; tenants share nothing that was kept.
     """
 
     request_id: str = ""
@@ -67,6 +69,7 @@ class CallContext:
     cache_write_rate: str = ""
     cache: CacheContext = NOTHING_KNOWN
     labels: Mapping[str, str] = field(default_factory=dict)
+    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,7 @@ class Decided:
         format: The dialect the body was read in; None for typed messages and unreadable bodies.
         economics: What the trims are worth; None when the caller gave no prices.
         prefix: How much of the session's previous payload repeats; None without a session, or unprobed.
+        considering: What became of each result that a filter was thought of for; empty without extraction.
         worked: What follows from the edits, and what of it a later call may use again.
     """
 
@@ -150,4 +154,5 @@ class Decided:
     format: Format | None
     economics: Economics | None = None
     prefix: PrefixMatch | None = None
+    considering: tuple[Considering, ...] = ()
     worked: Worked = field(default=NOTHING_WORKED, compare=False, repr=False)

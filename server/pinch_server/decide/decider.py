@@ -12,7 +12,9 @@ from pinch_server.core.counting import Chars3, Counter
 from pinch_server.core.decision import Decision, Outcome
 from pinch_server.core.draft import counted_texts
 from pinch_server.core.event import uniform
+from pinch_server.core.extraction.considered import Considered
 from pinch_server.core.limits import Limits
+from pinch_server.core.moments import unix_micros
 from pinch_server.core.plan import Plan
 from pinch_server.core.planning import measure, plan_pruning, unchanged_plan
 from pinch_server.core.probe import Payload, PrefixMatch, compare_rows, head_of, trimmed_rows
@@ -22,6 +24,7 @@ from pinch_server.core.tally import Tally
 from pinch_server.core.turn_frame import turn_frame
 from pinch_server.decide.call import Body, Decided, Measured, Patience, PruneCall
 from pinch_server.decide.checkpoints import RecentCheckpoints
+from pinch_server.decide.extracting import Extracting
 from pinch_server.decide.payloads import RecentPayloads
 from pinch_server.decide.ranking import Ranker, RankingPolicy, SettledCheckpoints
 from pinch_server.decide.reading import ReadCall, read_call
@@ -34,6 +37,8 @@ from pinch_server.formats.worked import NOTHING_WORKED, Worked
 from pinch_server.ports import Clock, Ids, Observer, Recorder
 
 _LOG: Final = logging.getLogger(__name__)
+_UNTOUCHED: Final = frozenset({"disabled", "not_understood", "unsupported_state"})
+"""Reasons to leave a conversation alone altogether."""
 _BYTES: Final = Chars3(bound=1.0)
 """Estimates a body that nobody could read by its bytes: three of them a token, whatever they say."""
 
@@ -52,6 +57,7 @@ class Decider:
         ids: New identifiers.
         ranker: Ranks candidates; None for oldest first.
         recent_bytes: Most memory for conversations that were read lately (bytes); with 0 none is kept.
+        extracting: Puts extractions in the place of elisions, and keeps originals; the default does neither.
     """
 
     def __init__(
@@ -64,6 +70,8 @@ class Decider:
         ids: Ids,
         ranker: Ranker | None = None,
         recent_bytes: int = MOST_BYTES,
+        *,
+        extracting: Extracting | None = None,
     ) -> None:
         self._policy = policy
         self._counter = counter
@@ -72,6 +80,7 @@ class Decider:
         self._clock = clock
         self._ids = ids
         self._ranker = ranker or Ranker(clock, RankingPolicy(Scoring.AGE))
+        self._extracting = extracting or Extracting()
         self._checkpoints = RecentCheckpoints()
         self._payloads = RecentPayloads()
         self.recent: Final = RecentHistories(counter, recent_bytes)
@@ -111,8 +120,9 @@ class Decider:
         self._observer.stage("read", read_at - started)
         plan = self._plan(call, read, patience, policy)
         self._observer.stage("plan", self._clock.monotonic() - read_at)
-        planned = self._write(plan, read, is_dry=call.dry_run)
         session = session_hash(call.context.session_id, policy.session_key)
+        extracted = self._extracted(call, read, plan, session, patience, started)
+        planned = self._write(extracted.plan, read, is_dry=call.dry_run)
         payload, prefix = self._probe(session if policy.probes_prefix else None, read, planned)
         decision = self._row(call, read, planned, policy, started, session, prefix)
         conversation, reading = read.conversation, read.reading
@@ -129,6 +139,7 @@ class Decider:
             format=reading.dialect.format if reading else None,
             economics=worth(call.context, read, planned.plan, decision.created_at),
             prefix=prefix,
+            considering=extracted.considering,
             worked=planned.worked,
         )
         if written is not None:
@@ -143,11 +154,32 @@ class Decider:
                 read.history.worked = planned.worked
             self.recent.put(read.history)
         # Last, so that no fault leaves the row of an answer that nobody got.
-        return answered(persisted=self._keep(decision))
+        answer = answered(persisted=self._keep(decision))
+        self._extracting.follow_up(extracted, call.context.tenant, planned.worked.edits)
+        return answer
 
     def report(self, outcome: Outcome) -> bool:
         """Keeps what became of a decision; says whether it can no longer be lost."""
         return self._recorder.report(outcome)
+
+    def _extracted(
+        self,
+        call: PruneCall,
+        read: ReadCall,
+        plan: Plan,
+        session: str | None,
+        patience: Patience,
+        started: float,
+    ) -> Considered:
+        if not self._extracting.is_on or read.tally is None or plan.unchanged_reason in _UNTOUCHED:
+            return Considered(plan)
+        before = self._clock.monotonic()
+        seconds = None if patience.seconds is None else patience.seconds - (before - started)
+        considered = self._extracting.consider(
+            call, read.tally, read.limits, plan, session, unix_micros(self._clock.now()), seconds
+        )
+        self._observer.stage("extract", self._clock.monotonic() - before)
+        return considered
 
     def _plan(self, call: PruneCall, read: ReadCall, patience: Patience, policy: Policy) -> Plan:
         limits, conversation = read.limits, read.conversation

@@ -12,6 +12,7 @@ from typing import Final
 
 import aiohttp
 
+from pinch_server.core.extraction.slugs import MODEL_FAULTS
 from pinch_server.extract.model import DEADLINE
 from pinch_server.outbound.loop import LoopThread
 
@@ -22,9 +23,7 @@ CLOSED: Final = "closed"
 MALFORMED: Final = "malformed"
 TOO_LARGE: Final = "too_large"
 INTERNAL: Final = "internal"
-_STATUSES: Final = frozenset({400, 401, 403, 404, 408, 413, 422, 429, 500, 502, 503, 504, 529})
-STATUS_SLUGS: Final = (*(str(status) for status in sorted(_STATUSES)), "status")
-"""The words for an answer that is none, by its status; `status` for any other."""
+_STATUS: Final = "status"
 _CONNECTIONS: Final = 16
 
 
@@ -94,7 +93,7 @@ class Exchange:
                         response.close()
                         return TOO_LARGE
                 if response.status != 200:
-                    return str(response.status) if response.status in _STATUSES else "status"
+                    return str(response.status) if str(response.status) in MODEL_FAULTS else _STATUS
                 return Answered(bytes(answer))
         except (aiohttp.ClientConnectorError, aiohttp.InvalidURL):
             return REFUSED

@@ -5,15 +5,7 @@ from typing import Final, Protocol
 
 from pinch_server.core.extraction.economics import ModelPrices
 from pinch_server.extract.api import Api, UnreadableError
-from pinch_server.extract.exchange import (
-    CLOSED,
-    INTERNAL,
-    MALFORMED,
-    REFUSED,
-    STATUS_SLUGS,
-    TOO_LARGE,
-    Exchange,
-)
+from pinch_server.extract.exchange import CLOSED, MALFORMED, TOO_LARGE, Exchange
 from pinch_server.extract.model import DEADLINE, REPLY_TOKENS, ModelFault, Reply
 from pinch_server.extract.prefix_marks import PrefixMarks
 from pinch_server.extract.prompts.prompt import Prompt
@@ -22,20 +14,6 @@ from pinch_server.outbound.breaker import Breaker
 BREAKER_OPEN: Final = "breaker_open"
 SPEND_CAP: Final = "spend_cap"
 SPEND_UNKNOWN: Final = "spend_unknown"
-FAULT_SLUGS: Final = (
-    *STATUS_SLUGS,
-    DEADLINE,
-    REFUSED,
-    CLOSED,
-    MALFORMED,
-    TOO_LARGE,
-    INTERNAL,
-    BREAKER_OPEN,
-    SPEND_CAP,
-    SPEND_UNKNOWN,
-)
-"""Every word for why there is no answer."""
-
 _FAIR_SECONDS: Final = 1.0
 """A timeout within less says nothing about the endpoint (seconds)."""
 _CALLERS_FAULT: Final = frozenset({"400", "413", "422"})

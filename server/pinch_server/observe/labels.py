@@ -18,7 +18,7 @@ RESULTS: Final = (
 """How a decision came out."""
 ACTIONS: Final = ("elided", "omitted", "capped")
 """What was done to one tool result."""
-STAGES: Final = ("read", "rank", "plan", "write", "record")
+STAGES: Final = ("read", "rank", "plan", "extract", "write", "record")
 """The steps of one decision, in the order of their ends: counting is part of reading, ranking of planning."""
 RELEVANCE_OUTCOMES: Final = ("hybrid", "cosine", "lexical", "uniform", "not_needed")
 """How the candidates of one decision were ordered."""

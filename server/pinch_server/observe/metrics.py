@@ -15,6 +15,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric
 
 from pinch_server.core.embedding import Fault
+from pinch_server.observe.extraction import ExtractionMetrics
 from pinch_server.observe.families import (
     CounterFamily,
     Families,
@@ -87,6 +88,8 @@ class Metrics:
         self._declare_decisions()
         self._declare_embeddings()
         self._declare_store()
+        self.extraction: Final = ExtractionMetrics(self._counter, self._histogram)
+        """Counts extraction."""
         self._lines_dropped = self._counter(
             "pinch_log_lines_dropped_total", "Log lines that were lost, as when standard error takes none."
         ).labels()

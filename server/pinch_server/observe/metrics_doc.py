@@ -5,6 +5,7 @@ Run `python -m pinch_server.observe.metrics_doc > docs/metrics.md`.
 
 import sys
 
+from pinch_server.observe.extraction import CALL_RESULTS, FILTER_RESULTS, GATES, SENT, TOKEN_KINDS
 from pinch_server.observe.labels import (
     ACTIONS,
     EMBEDDER_FAULTS,
@@ -40,6 +41,11 @@ def metrics_page() -> str:
         "stage": STAGES,
         "outcome": RELEVANCE_OUTCOMES,
         "fault": EMBEDDER_FAULTS,
+        "gate": GATES,
+        "call": CALL_RESULTS,
+        "filter": FILTER_RESULTS,
+        "sent": SENT,
+        "kind": TOKEN_KINDS,
     }
     known = "".join(f"- `{label}`: {_quoted(names)}\n" for label, names in values.items())
     return f"{_HEAD}{rows}\n## Label values\n\n{known}"

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pinch.v1 import prune_pb2 as pb
 from pinch_server.core.conversation import Conversation, ImagePart
+from pinch_server.core.extraction.considered import Considering
 from pinch_server.core.limits import Stability, TrimStyle, Violation
 from pinch_server.core.plan import Edit, Stats
 from pinch_server.core.pricing import CacheContext, CacheState
@@ -47,6 +48,11 @@ _CACHE_STATES: Final[Mapping[int, CacheState]] = {
     pb.CACHE_STATE_COLD: CacheState.COLD,
     pb.CACHE_STATE_NONE: CacheState.NONE,
 }
+_CACHE_NUMBERS: Final[Mapping[CacheState, pb.CacheState.ValueType]] = {
+    CacheState.WARM: pb.CACHE_STATE_WARM,
+    CacheState.COLD: pb.CACHE_STATE_COLD,
+    CacheState.NONE: pb.CACHE_STATE_NONE,
+}
 _NOTHING: Final = Conversation(())
 
 
@@ -67,12 +73,13 @@ class Received:
     edits_only: bool
 
 
-def read_request(split: SplitRequest, recent: RecentHistories) -> Received:
+def read_request(split: SplitRequest, recent: RecentHistories, tenant: str = "") -> Received:
     """Reads a request; what is wrong with it stands in the call, to be told with what the use case finds.
 
     Args:
         split: The request.
         recent: The conversations that were read last.
+        tenant: Whose request it is.
 
     Raises:
         google.protobuf.message.DecodeError: Its typed messages cannot be read.
@@ -100,7 +107,9 @@ def read_request(split: SplitRequest, recent: RecentHistories) -> Received:
     call = PruneCall(
         conversation=conversation,
         limits=_read_limits(request.limits, problems) if request.HasField("limits") else {},
-        context=_read_context(request.context, problems) if request.HasField("context") else CallContext(),
+        context=_read_context(request.context, problems, tenant)
+        if request.HasField("context")
+        else CallContext(tenant=tenant),
         dry_run=request.dry_run,
         history=history,
     )
@@ -161,7 +170,7 @@ _STABILITIES: Final = _choices("stability", pb.Stability, Stability)
 _TRIM_STYLES: Final = _choices("trim_style", pb.TrimStyle, TrimStyle)
 
 
-def _read_context(context: pb.RequestContext, problems: list[Violation]) -> CallContext:
+def _read_context(context: pb.RequestContext, problems: list[Violation], tenant: str) -> CallContext:
     route = _ROUTES.get(context.route)
     if route is None:
         problems.append(_unknown_number("context.route", context.route, "ROUTED or PASSTHROUGH"))
@@ -178,6 +187,7 @@ def _read_context(context: pb.RequestContext, problems: list[Violation]) -> Call
         cache_write_rate=rates.cache_write,
         cache=_read_cache(context.cache),
         labels=dict(context.labels),
+        tenant=tenant,
     )
 
 
@@ -257,6 +267,8 @@ def write_reply(received: Received, decided: Decided) -> Reply:
         reply.turn_frame.message = _well_formed(frame.message)
         reply.turn_frame.previous_context = _well_formed(frame.previous_context)
         reply.turn_frame.framed = _well_formed(frame.framed)
+    for considering in decided.considering:
+        _write_considering(reply.extractions.add(), considering)
     if decided.worked.encoded is None:
         decided.worked.encoded = _encoded_edits(received.chat, decided)
     return Reply(reply, decided.worked.encoded)
@@ -337,6 +349,27 @@ def _write_edit(written: pb.Edit, edit: Edit) -> None:
     written.chars_after = len(edit.new)
     written.tokens_before = edit.tokens_before
     written.tokens_after = edit.tokens_after
+    written.reference = edit.reference
+    written.extracted = edit.is_extracted
+
+
+def _write_considering(written: pb.ExtractionDecision, told: Considering) -> None:
+    written.message_index = told.message
+    if told.block is not None:
+        written.block_index = told.block
+    written.gate = told.gate
+    written.reason = told.reason
+    written.content_class = told.content_class
+    written.tokens = told.tokens
+    if told.sent_tokens is not None:
+        written.sent_tokens = told.sent_tokens
+    written.fresh = told.is_fresh
+    written.cache_state = _CACHE_NUMBERS[told.state]
+    if told.content_class:
+        written.removed_share = told.removed_share
+        written.reuses = told.reuses
+        written.saving_usd = _dollars(Decimal(f"{told.saving_usd:.9f}"))
+        written.call_usd = _dollars(Decimal(f"{told.call_usd:.9f}"))
 
 
 def _write_stats(stats: Stats) -> pb.PruneStats:

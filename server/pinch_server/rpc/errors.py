@@ -39,7 +39,7 @@ class NoOriginalError(Exception):
     """Asked for the original of a result of which none is kept."""
 
     def __init__(self) -> None:
-        super().__init__("no original is kept; run the tool again")
+        super().__init__("no original is kept under this reference; do not ask again, run the tool again")
 
 
 class NoDecisionError(Exception):

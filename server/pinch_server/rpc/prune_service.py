@@ -1,7 +1,7 @@
 """The hot path over gRPC. Whatever fails inside, the caller gets a conversation that it can send."""
 
 import logging
-from typing import Final, NoReturn
+from typing import Final
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -11,8 +11,8 @@ from pinch.v1 import prune_pb2_grpc as pb_grpc
 from pinch_server.core.moments import unix_micros
 from pinch_server.decide import Decided, Decider, InvalidCallError, Patience
 from pinch_server.faults import told
-from pinch_server.ports import Clock, Observer
-from pinch_server.rpc.call import REQUEST_ID_CHARS, Call, current_call
+from pinch_server.ports import Clock, Observer, Originals
+from pinch_server.rpc.call import REQUEST_ID_CHARS, Call, current_call, current_token
 from pinch_server.rpc.convert import Reply, read_request, write_reply, write_unchanged
 from pinch_server.rpc.errors import NoOriginalError
 from pinch_server.rpc.outcomes import read_outcome
@@ -23,9 +23,26 @@ _INTERNAL_ERROR: Final = "internal_error"
 
 
 class PruneService(pb_grpc.PruneServiceServicer):
-    """Answers Prune, ReportOutcome and Expand."""
+    """Answers Prune, ReportOutcome and Expand.
 
-    def __init__(self, decider: Decider, observer: Observer, clock: Clock) -> None:
+    Args:
+        decider: Decides.
+        observer: Counts.
+        clock: The time.
+        originals: Keeps originals; None where nobody does.
+        tenant: Whose a call is that came without a token.
+    """
+
+    def __init__(
+        self,
+        decider: Decider,
+        observer: Observer,
+        clock: Clock,
+        originals: Originals | None = None,
+        tenant: str = "",
+    ) -> None:
+        self._originals = originals
+        self._tenant = tenant
         self._decider = decider
         self._observer = observer
         self._clock = clock
@@ -40,7 +57,7 @@ class PruneService(pb_grpc.PruneServiceServicer):
         call = current_call("Prune", context)
         written: list[Reply] = []
         try:
-            received = read_request(request, self._decider.recent)
+            received = read_request(request, self._decider.recent, self._whose())
             about = received.call.context
             call.request_id = about.request_id[:REQUEST_ID_CHARS] or call.request_id
             call.labels = about.labels
@@ -93,10 +110,24 @@ class PruneService(pb_grpc.PruneServiceServicer):
             call.persisted = False
         return pb.ReportOutcomeResponse(persisted=call.persisted)
 
-    def Expand(self, request: pb.ExpandRequest, context: grpc.ServicerContext) -> NoReturn:  # noqa: N802 the contract names it
-        """Ends every retry: this version keeps no originals."""
-        del request, context
-        raise NoOriginalError
+    def Expand(  # noqa: N802 the contract names it
+        self, request: pb.ExpandRequest, context: grpc.ServicerContext
+    ) -> pb.ExpandResponse:
+        """The original of a trimmed result, for the tenant whose result it was; a miss ends every retry."""
+        call = current_call("Expand", context)
+        text = None
+        if self._originals is not None and request.reference:
+            text = self._originals.expand(self._whose(), request.reference)
+        call.result = "missed" if text is None else "expanded"
+        if text is None:
+            raise NoOriginalError
+        # Halves of surrogate pairs, which JSON can spell, cannot be sent as text.
+        return pb.ExpandResponse(text=text.encode("utf-8", "replace").decode())
+
+    def _whose(self) -> str:
+        """The tenant of the current call: the name of its token, else what the operator says."""
+        token = current_token()
+        return self._tenant if token is None else token.name
 
 
 def _patience(context: grpc.ServicerContext) -> Patience:

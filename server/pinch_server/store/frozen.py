@@ -164,6 +164,7 @@ class DatabaseFrozen:
                     found[bytes(key)] = text
         return found
 
-    def _insert(self, connection: Connection, table: Table, rows: list[dict[str, object]]) -> None:
+    def _insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
-        connection.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=["key"]), rows)
+        insert = dialect.insert(table).on_conflict_do_nothing(index_elements=["key"])
+        connection.execute(insert, [dict(row) for row in rows])

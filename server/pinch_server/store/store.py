@@ -4,9 +4,12 @@ from pathlib import Path
 
 from pinch_server.store.drain import Pace
 from pinch_server.store.engine import open_engine
+from pinch_server.store.frozen import DatabaseFrozen
 from pinch_server.store.insight import DatabaseInsight
 from pinch_server.store.observer import StoreObserver
+from pinch_server.store.originals import DatabaseOriginals
 from pinch_server.store.recorder import JournalRecorder
+from pinch_server.store.spending import DatabaseSpending
 from pinch_server.store.vectors import DatabaseVectors
 
 
@@ -49,9 +52,34 @@ class Store:
             pace=Pace(batch_rows=batch_rows, grace_seconds=float(grace_seconds)),
         )
         self.vectors = DatabaseVectors(self._engine)
+        self.frozen = DatabaseFrozen(self._engine)
+        self.originals: DatabaseOriginals | None = None
+
+    def keep_originals(
+        self, secret: str, *, ttl_seconds: int, max_chars: int, max_bytes: int
+    ) -> DatabaseOriginals:
+        """Keep originals of trimmed results from now on.
+
+        Args:
+            secret: What they are encrypted with.
+            ttl_seconds: How long each is kept (seconds).
+            max_chars: Longest that is kept (characters).
+            max_bytes: Most that all of them may take (bytes).
+        """
+        self.originals = DatabaseOriginals(
+            self._engine, secret, ttl_seconds=ttl_seconds, max_chars=max_chars, max_bytes=max_bytes
+        )
+        return self.originals
+
+    def spending(self, daily_usd: float) -> DatabaseSpending:
+        """What the extraction model may cost in a day, all processes together (USD)."""
+        return DatabaseSpending(self._engine, daily_usd)
 
     def close(self) -> None:
         """Empty the journal into the database as far as time and database allow, and let the database go."""
         self.recorder.close()
         self.vectors.close()
+        self.frozen.close()
+        if self.originals is not None:
+            self.originals.close()
         self._engine.dispose()

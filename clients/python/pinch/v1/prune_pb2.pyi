@@ -346,6 +346,7 @@ class PruneResponse(_message.Message):
     TURN_FRAME_FIELD_NUMBER: _builtins.int
     UNCHANGED_REASON_FIELD_NUMBER: _builtins.int
     FORMAT_FIELD_NUMBER: _builtins.int
+    EXTRACTIONS_FIELD_NUMBER: _builtins.int
     decision_id: _builtins.str
     """Identifier of this decision: a UUIDv7 in its 36-character text form."""
     persisted: _builtins.bool
@@ -398,6 +399,12 @@ class PruneResponse(_message.Message):
     def turn_frame(self) -> Global___TurnFrame:
         """The text for the router's own classifier, read from the untouched conversation."""
 
+    @_builtins.property
+    def extractions(self) -> _containers.RepeatedCompositeFieldContainer[Global___ExtractionDecision]:
+        """What became of each result for which a model-written filter was thought of, also when it was declined.
+        Empty while extraction is off.
+        """
+
     def __init__(
         self,
         *,
@@ -414,10 +421,11 @@ class PruneResponse(_message.Message):
         turn_frame: Global___TurnFrame | None = ...,
         unchanged_reason: _builtins.str = ...,
         format: Global___Format.ValueType = ...,
+        extractions: _abc.Iterable[Global___ExtractionDecision] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_first_changed_message", b"_first_changed_message", "body", b"body", "chat", b"chat", "conversation", b"conversation", "economics", b"economics", "first_changed_message", b"first_changed_message", "measured", b"measured", "prefix", b"prefix", "stats", b"stats", "turn_frame", b"turn_frame"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_changed_message", b"_first_changed_message", "body", b"body", "chat", b"chat", "conversation", b"conversation", "decision_id", b"decision_id", "economics", b"economics", "edits", b"edits", "first_changed_message", b"first_changed_message", "format", b"format", "measured", b"measured", "persisted", b"persisted", "prefix", b"prefix", "stats", b"stats", "turn_frame", b"turn_frame", "unchanged_reason", b"unchanged_reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_changed_message", b"_first_changed_message", "body", b"body", "chat", b"chat", "conversation", b"conversation", "decision_id", b"decision_id", "economics", b"economics", "edits", b"edits", "extractions", b"extractions", "first_changed_message", b"first_changed_message", "format", b"format", "measured", b"measured", "persisted", b"persisted", "prefix", b"prefix", "stats", b"stats", "turn_frame", b"turn_frame", "unchanged_reason", b"unchanged_reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__first_changed_message: _TypeAlias = _typing.Literal["first_changed_message"]  # noqa: Y015
     _WhichOneofArgType__first_changed_message: _TypeAlias = _typing.Literal["_first_changed_message", b"_first_changed_message"]  # noqa: Y015
@@ -429,6 +437,88 @@ class PruneResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_conversation) -> _WhichOneofReturnType_conversation | None: ...
 
 Global___PruneResponse: _TypeAlias = PruneResponse  # noqa: Y015
+
+@_typing.final
+class ExtractionDecision(_message.Message):
+    """ExtractionDecision is what became of one tool result for which a filter was thought of: the gate that
+    decided, and what the economic gate weighed.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MESSAGE_INDEX_FIELD_NUMBER: _builtins.int
+    BLOCK_INDEX_FIELD_NUMBER: _builtins.int
+    GATE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    CONTENT_CLASS_FIELD_NUMBER: _builtins.int
+    TOKENS_FIELD_NUMBER: _builtins.int
+    SENT_TOKENS_FIELD_NUMBER: _builtins.int
+    FRESH_FIELD_NUMBER: _builtins.int
+    REMOVED_SHARE_FIELD_NUMBER: _builtins.int
+    REUSES_FIELD_NUMBER: _builtins.int
+    SAVING_USD_FIELD_NUMBER: _builtins.int
+    CALL_USD_FIELD_NUMBER: _builtins.int
+    CACHE_STATE_FIELD_NUMBER: _builtins.int
+    message_index: _builtins.int
+    """Zero-based index of the message (or input item) in the conversation."""
+    block_index: _builtins.int
+    """Body form: zero-based index of the block in the message's content. Absent when the content is a string."""
+    gate: _builtins.str
+    """The gate that decided, as a slug: `allowed` (a filter is written), `reapplied_same_session`,
+    `reapplied_cross_session`, `economic_gate`, `cached_prefix`, `below_output_floor` and others. More may be
+    added.
+    """
+    reason: _builtins.str
+    """Why: the economic gate's reason, or why what a filter left was refused. Empty for neither."""
+    content_class: _builtins.str
+    """What kind of text it is, as a slug such as `grep_output`. Empty where nobody looked."""
+    tokens: _builtins.int
+    """Size of the result as it came, in tokens."""
+    sent_tokens: _builtins.int
+    """Size of what is sent in its place, in tokens. Absent when it is not sent extracted."""
+    fresh: _builtins.bool
+    """Whether it is sent extracted for the first time in this call (true) or replayed (false)."""
+    removed_share: _builtins.float
+    """What a filter was expected to remove of it, a fraction from 0 to 1."""
+    reuses: _builtins.int
+    """Later calls that were expected to repeat it, as a count."""
+    saving_usd: _builtins.str
+    """What removing that much was expected to be worth, in USD as decimal text. Empty where nobody reckoned."""
+    call_usd: _builtins.str
+    """What the call to the model was expected to cost, in USD as decimal text. Empty where nobody reckoned."""
+    cache_state: Global___CacheState.ValueType
+    """What the provider's prompt cache was taken to hold. What is not known is warm."""
+    def __init__(
+        self,
+        *,
+        message_index: _builtins.int = ...,
+        block_index: _builtins.int | None = ...,
+        gate: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        content_class: _builtins.str = ...,
+        tokens: _builtins.int = ...,
+        sent_tokens: _builtins.int | None = ...,
+        fresh: _builtins.bool = ...,
+        removed_share: _builtins.float = ...,
+        reuses: _builtins.int = ...,
+        saving_usd: _builtins.str = ...,
+        call_usd: _builtins.str = ...,
+        cache_state: Global___CacheState.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_sent_tokens", b"_sent_tokens", "block_index", b"block_index", "sent_tokens", b"sent_tokens"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_sent_tokens", b"_sent_tokens", "block_index", b"block_index", "cache_state", b"cache_state", "call_usd", b"call_usd", "content_class", b"content_class", "fresh", b"fresh", "gate", b"gate", "message_index", b"message_index", "reason", b"reason", "removed_share", b"removed_share", "reuses", b"reuses", "saving_usd", b"saving_usd", "sent_tokens", b"sent_tokens", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__block_index: _TypeAlias = _typing.Literal["block_index"]  # noqa: Y015
+    _WhichOneofArgType__block_index: _TypeAlias = _typing.Literal["_block_index", b"_block_index"]  # noqa: Y015
+    _WhichOneofReturnType__sent_tokens: _TypeAlias = _typing.Literal["sent_tokens"]  # noqa: Y015
+    _WhichOneofArgType__sent_tokens: _TypeAlias = _typing.Literal["_sent_tokens", b"_sent_tokens"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__block_index) -> _WhichOneofReturnType__block_index | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sent_tokens) -> _WhichOneofReturnType__sent_tokens | None: ...
+
+Global___ExtractionDecision: _TypeAlias = ExtractionDecision  # noqa: Y015
 
 @_typing.final
 class ChatMessages(_message.Message):
@@ -953,6 +1043,7 @@ class Edit(_message.Message):
     REPLACEMENT_FIELD_NUMBER: _builtins.int
     REPLACEMENT_PART_FIELD_NUMBER: _builtins.int
     REFERENCE_FIELD_NUMBER: _builtins.int
+    EXTRACTED_FIELD_NUMBER: _builtins.int
     message_index: _builtins.int
     """Zero-based index of the message (or input item) in the conversation."""
     block_index: _builtins.int
@@ -993,6 +1084,8 @@ class Edit(_message.Message):
     """Body form: the bytes to put there instead, a JSON value with its quotes."""
     reference: _builtins.str
     """Reference of the original for Expand. Empty when the server keeps no originals."""
+    extracted: _builtins.bool
+    """Whether the new text is what a model-written filter left of the result, in the place of an excerpt."""
     @_builtins.property
     def replacement_part(self) -> Global___ContentPart:
         """Typed form: the content part to put in place of the old one."""
@@ -1017,10 +1110,11 @@ class Edit(_message.Message):
         replacement: _builtins.bytes = ...,
         replacement_part: Global___ContentPart | None = ...,
         reference: _builtins.str = ...,
+        extracted: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_part_index", b"_part_index", "block_index", b"block_index", "part_index", b"part_index", "replacement_part", b"replacement_part"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_part_index", b"_part_index", "action", b"action", "block_index", b"block_index", "chars_after", b"chars_after", "chars_before", b"chars_before", "event_message_index", b"event_message_index", "is_new", b"is_new", "length", b"length", "message_index", b"message_index", "offset", b"offset", "part_index", b"part_index", "reason", b"reason", "reference", b"reference", "replaced_sha256", b"replaced_sha256", "replacement", b"replacement", "replacement_part", b"replacement_part", "tokens_after", b"tokens_after", "tokens_before", b"tokens_before"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_part_index", b"_part_index", "action", b"action", "block_index", b"block_index", "chars_after", b"chars_after", "chars_before", b"chars_before", "event_message_index", b"event_message_index", "extracted", b"extracted", "is_new", b"is_new", "length", b"length", "message_index", b"message_index", "offset", b"offset", "part_index", b"part_index", "reason", b"reason", "reference", b"reference", "replaced_sha256", b"replaced_sha256", "replacement", b"replacement", "replacement_part", b"replacement_part", "tokens_after", b"tokens_after", "tokens_before", b"tokens_before"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__block_index: _TypeAlias = _typing.Literal["block_index"]  # noqa: Y015
     _WhichOneofArgType__block_index: _TypeAlias = _typing.Literal["_block_index", b"_block_index"]  # noqa: Y015

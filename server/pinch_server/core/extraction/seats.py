@@ -118,7 +118,7 @@ def with_extractions(plan: Plan, tally: Tally, limits: Limits, texts: Mapping[in
     edits = list(plan.edits)
     for index, text in texts.items():
         after = counter.tokens(counter.units([text])[0])
-        edits[index] = replace(edits[index], new=text, tokens_after=after)
+        edits[index] = replace(edits[index], new=text, tokens_after=after, is_extracted=True)
     touched = {edits[index].message for index in texts}
     before = _message_tokens(plan.edits, touched, tally)
     after = _message_tokens(edits, touched, tally)
@@ -142,15 +142,19 @@ def fits(text: str, elided: str, counter: Counter) -> bool:
 def _message_tokens(edits: Sequence[Edit], messages: set[int], tally: Tally) -> int:
     """What some messages ship under edits (tokens); an image's tokens are left out, as they stay."""
     counter = tally.counter
+    alone = {
+        id(result.value.parts[0]): result.whole_units
+        for result, _ in _placed(tally)
+        if result.message in messages and len(result.value.parts) == 1
+    }
     changes: dict[int, int] = defaultdict(int)
     for edit in edits:
         if edit.message not in messages:
             continue
+        changes[edit.message] += counter.units([edit.new])[0]
         if isinstance(edit.old, TextPart):
-            new, old = counter.units([edit.new, edit.old.text])
-            changes[edit.message] += new - old
-        else:
-            changes[edit.message] += counter.units([edit.new])[0]
+            whole = alone.get(id(edit.old))
+            changes[edit.message] -= counter.units([edit.old.text])[0] if whole is None else whole
     return sum(counter.tokens(tally.units[message] + change) for message, change in changes.items())
 
 

@@ -1,0 +1,268 @@
+"""Having filters written: each content once at a time, before the reply or after it, and frozen."""
+
+import logging
+import queue
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Lock, Thread
+from typing import Final, Protocol
+
+from pinch_server.core.extraction.considered import Job
+from pinch_server.core.extraction.form import extracted
+from pinch_server.core.extraction.frozen import FrozenText
+from pinch_server.core.extraction.learning import Learned
+from pinch_server.core.extraction.slugs import NOT_KEPT, OTHER_REFUSAL, REFUSALS
+from pinch_server.extract.model import DEADLINE
+from pinch_server.extract.outcome import Call, Refused, Written
+from pinch_server.extract.remembered import MOST_FROZEN, Recent
+
+SIDE_BY_SIDE: Final = 4
+"""Filters that are written at once for one call that waits, the first of them alone before the others."""
+RETRY_SECONDS: Final = 60.0
+"""How long a content is left alone when nobody could be asked about it (seconds)."""
+_LOG: Final = logging.getLogger(__name__)
+
+_PASSING: Final = ("model call failed", "no model", "sandbox panic")
+
+
+class Writer(Protocol):
+    """Writes a filter for one result and runs it; shared by threads, and never raises."""
+
+    def write(self, job: Job, seconds: float) -> Written | Refused:
+        """Shortens one result.
+
+        Args:
+            job: The result, and what it was called for.
+            seconds: Time for all of it (seconds).
+        """
+        ...
+
+
+class FreezesTexts(Protocol):
+    """Keeps texts of filters; the first of a key stays."""
+
+    def find(self, keys: Sequence[bytes]) -> Mapping[bytes, FrozenText] | None:
+        """Those that are kept; None when nobody tells."""
+        ...
+
+    def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText | None:
+        """Keeps a text unless there is one; gives the one that is kept, None when it could not be."""
+        ...
+
+
+class FilteringObserver(Protocol):
+    """Counts filters."""
+
+    def filter_written(self, result: str) -> None:
+        """Counts a result that came back: `accepted`, or why it was refused."""
+        ...
+
+    def extraction_queue_full(self) -> None:
+        """Counts a result that no filter is written for because too many wait."""
+        ...
+
+
+class Filtering:
+    """Has filters written. One per process, closed once.
+
+    Args:
+        writer: Writes them.
+        store: Keeps what they left.
+        observer: Counts.
+        monotonic: A clock that never goes back (seconds).
+        seconds: Time for one result (seconds).
+        most_waiting: Results that wait for a filter after their replies.
+        shares: Whether a rewritten text is for all sessions of its tenant, since its original is kept.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        store: FreezesTexts,
+        observer: FilteringObserver,
+        monotonic: Callable[[], float],
+        *,
+        seconds: float,
+        most_waiting: int,
+        shares: bool,
+    ) -> None:
+        self._writer = writer
+        self._store = store
+        self._observer = observer
+        self._monotonic = monotonic
+        self._seconds = seconds
+        self._shares = shares
+        self._lock = Lock()
+        self._learned = Learned()
+        self._flights: dict[bytes, Future[FrozenText]] = {}
+        self._left_alone: Recent[bytes, float] = Recent(MOST_FROZEN)
+        self.known: Final[Recent[bytes, FrozenText]] = Recent(MOST_FROZEN)
+        """The texts that this process knows of, by their keys."""
+        self._queue: queue.Queue[Job | None] = queue.Queue(most_waiting)
+        self._pool = ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="pinch-filters")
+        self._thread: Thread | None = None
+        self._is_closed = False
+
+    @property
+    def learned(self) -> Learned:
+        """What the calls so far have taught."""
+        return self._learned
+
+    def is_under_way(self, job: Job) -> bool:
+        """Whether a filter for this content is being written, waits, or was given up a moment ago."""
+        since = self._left_alone.get(job.session_key)
+        if since is not None and self._monotonic() - since < RETRY_SECONDS:
+            return True
+        with self._lock:
+            return job.session_key in self._flights
+
+    def later(self, jobs: Sequence[Job]) -> None:
+        """Has filters written when there is time; those that do not fit into the queue are left out."""
+        for job in jobs:
+            with self._lock:
+                if self._is_closed or job.session_key in self._flights:
+                    continue
+                flight: Future[FrozenText] = Future()
+                self._flights[job.session_key] = flight
+                if self._thread is None:
+                    self._thread = Thread(target=self._work, name="pinch-filters-later", daemon=True)
+                    self._thread.start()
+            try:
+                self._queue.put_nowait(job)
+            except queue.Full:
+                self._observer.extraction_queue_full()
+                self._land(job, flight, FrozenText(None, NOT_KEPT), is_final=False)
+
+    def now(self, jobs: Sequence[Job], seconds: float) -> list[FrozenText | None]:
+        """Has filters written while a caller waits; None for those that take longer.
+
+        Args:
+            jobs: The results.
+            seconds: Time for all of them (seconds).
+        """
+        until = self._monotonic() + seconds
+        started: list[Future[FrozenText] | None] = []
+        for number, job in enumerate(jobs):
+            left = until - self._monotonic()
+            flight = self._started(job, left) if left > 0 else None
+            started.append(flight)
+            if number == 0 and flight is not None:
+                # Alone, so that those behind it read the prefix that it has the provider cache.
+                wait([flight], max(0.0, left))
+        flights = [flight for flight in started if flight is not None]
+        wait(flights, max(0.0, until - self._monotonic()))
+        return [flight.result() if flight is not None and flight.done() else None for flight in started]
+
+    def idle(self, seconds: float) -> bool:
+        """Waits until no filter is under way or put off; says whether that came about.
+
+        Args:
+            seconds: How long to wait (seconds).
+        """
+        with self._lock:
+            flights = list(self._flights.values())
+        return not wait(flights, seconds).not_done
+
+    def close(self) -> None:
+        """Ends the threads; what waits is given up."""
+        with self._lock:
+            self._is_closed = True
+            thread = self._thread
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        if thread is not None:
+            while thread.is_alive():
+                try:
+                    self._queue.put_nowait(None)
+                except queue.Full:
+                    try:
+                        self._queue.get_nowait()
+                    except queue.Empty:
+                        continue
+                    continue
+                thread.join(self._seconds + 1)
+                return
+
+    def _started(self, job: Job, seconds: float) -> "Future[FrozenText] | None":
+        """The flight of a content: the one under way, or a new one."""
+        with self._lock:
+            flight = self._flights.get(job.session_key)
+            if flight is not None:
+                return flight
+            if self._is_closed:
+                return None
+            flight = self._flights[job.session_key] = Future()
+        try:
+            self._pool.submit(self._fly, job, flight, min(seconds, self._seconds))
+        except RuntimeError:
+            self._land(job, flight, FrozenText(None, NOT_KEPT), is_final=False)
+        return flight
+
+    def _work(self) -> None:
+        while (job := self._queue.get()) is not None:
+            with self._lock:
+                flight = self._flights.get(job.session_key)
+            if flight is not None and not self._is_closed:
+                self._fly(job, flight, self._seconds)
+
+    def _fly(self, job: Job, flight: "Future[FrozenText]", seconds: float) -> None:
+        frozen, is_final = FrozenText(None, OTHER_REFUSAL), False
+        try:
+            frozen, is_final = self._frozen(job, seconds)
+        except Exception as error:  # noqa: BLE001 whatever fails, those who wait are told
+            _LOG.error("a filter failed with %s", type(error).__name__)
+        finally:
+            self._land(job, flight, frozen, is_final=is_final)
+
+    def _land(self, job: Job, flight: "Future[FrozenText]", frozen: FrozenText, *, is_final: bool) -> None:
+        if not is_final:
+            self._left_alone.put(job.session_key, self._monotonic())
+        with self._lock:
+            self._flights.pop(job.session_key, None)
+        flight.set_result(frozen)
+
+    def _frozen(self, job: Job, seconds: float) -> tuple[FrozenText, bool]:
+        """What is kept of a job, and whether that is the last word about its content."""
+        found = self._store.find([job.shared_key, job.session_key])
+        if found is None:
+            return FrozenText(None, NOT_KEPT), False
+        known = found.get(job.session_key) or found.get(job.shared_key)
+        if known is not None:
+            self.known.put(job.session_key, known)
+            return known, True
+        outcome = self._writer.write(job, seconds)
+        self._learn(job, outcome)
+        if isinstance(outcome, Written):
+            text = extracted(job.text, outcome.projected, outcome.summary, job.reference)
+            made = FrozenText(text)
+            is_for_all = outcome.is_deletion_only or self._shares
+            key = job.shared_key if is_for_all else job.session_key
+        else:
+            made, key = FrozenText(None, refusal_of(outcome)), job.session_key
+            if made.reason in _PASSING:
+                # It says nothing about the content: another time it may be written.
+                self._observer.filter_written(made.reason)
+                return made, False
+        self._observer.filter_written(made.reason)
+        kept = self._store.freeze(key, made)
+        if kept is None:
+            return FrozenText(None, NOT_KEPT), False
+        self.known.put(job.session_key, kept)
+        return kept, True
+
+    def _learn(self, job: Job, outcome: Written | Refused) -> None:
+        with self._lock:
+            for call in outcome.calls:
+                self._learned = self._learned.called(call.cost_usd, call.latency_ms)
+            if not _ran_out(outcome.calls) or isinstance(outcome, Written):
+                after = outcome.after_tokens if isinstance(outcome, Written) else job.tokens
+                self._learned = self._learned.observed(job.tokens, job.tokens - after)
+
+
+def refusal_of(refused: Refused) -> str:
+    """Why a result was refused, as a label: the first strategy's reason says it."""
+    reason = refused.reasons[0] if refused.reasons else ""
+    return next((known for known in REFUSALS if reason.startswith(known)), OTHER_REFUSAL)
+
+
+def _ran_out(calls: Sequence[Call]) -> bool:
+    return any(call.fault == DEADLINE for call in calls)

@@ -1,0 +1,207 @@
+"""Taking the results of one call through the gates, and remembering of the session what they need."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Final
+
+from pinch_server.core.extraction.candidate_gate import Around, Candidate, Gate, Known, capped, gate_of
+from pinch_server.core.extraction.classes import classify
+from pinch_server.core.extraction.cold import certain_state, idle_seconds
+from pinch_server.core.extraction.considered import Considering, ExtractionCall
+from pinch_server.core.extraction.economics import (
+    GOAL_TOKENS,
+    Allowance,
+    PromptPrices,
+    Terms,
+    Verdict,
+    call_cost,
+    weigh,
+)
+from pinch_server.core.extraction.goal import goal_text
+from pinch_server.core.extraction.guard import END_CHARS
+from pinch_server.core.extraction.learning import Learned
+from pinch_server.core.extraction.request_gate import FireOn, Opened, Request, open_request
+from pinch_server.core.extraction.seats import Seat
+from pinch_server.core.pricing import CacheState
+from pinch_server.extract.policy import ExtractionPolicy
+from pinch_server.extract.remembered import MOST_SEEN, MOST_SESSIONS, Recent, SessionFacts
+
+TYPICAL_ELIDED_TOKENS: Final = 1_000
+"""What an elision leaves, where none was made yet (tokens)."""
+
+
+@dataclass(slots=True)
+class Weighing:
+    """One call on its way through the gates.
+
+    Attributes:
+        policy: What the operator has set.
+        call: The call.
+        opened: What it may do.
+        around: What else the gates need.
+        state: What the provider's cache is taken to hold.
+        facts: What is remembered of its session.
+        learned: What calls have taught so far.
+        was_seen: Notes a content, and says whether it was noted before.
+        in_request: Calls to the model reserved so far.
+    """
+
+    policy: ExtractionPolicy
+    call: ExtractionCall
+    opened: Opened
+    around: Around
+    state: CacheState
+    facts: SessionFacts
+    learned: Learned
+    was_seen: Callable[[str], bool]
+    in_request: int = 0
+
+    def weighed(self, seat: Seat, known: Known, content: str, *, was_expanded: bool) -> Considering:
+        """What becomes of one result.
+
+        Args:
+            seat: The result.
+            known: What is frozen of it.
+            content: The name of its content.
+            was_expanded: Whether its original was asked for.
+        """
+        text = seat.part.text if seat.part is not None else ""
+        candidate = Candidate(
+            text,
+            seat.tokens,
+            is_text=seat.part is not None,
+            is_marked=seat.is_marked,
+            was_expanded=was_expanded,
+            was_sent_trimmed=seat.edit is not None and not seat.is_new,
+            known=known,
+            index=seat.message,
+            elided_tokens=seat.elided_tokens,
+        )
+        shown = seat.tokens * min(1.0, 2 * END_CHARS / max(1, len(text)))
+        gate = gate_of(candidate, self.opened, self.around, round(shown))
+        considering = Considering(seat.message, seat.block, gate, seat.tokens, self.state)
+        if gate is not Gate.ALLOWED or not self.policy.needs_model:
+            return considering
+        return self._priced(considering, seat, text, content)
+
+    def _priced(self, considering: Considering, seat: Seat, text: str, content: str) -> Considering:
+        kind = classify(text)
+        verdict = self._verdict(seat, kind.removed_share, was_seen=self.was_seen(content))
+        terms = verdict.terms
+        considering = replace(
+            considering,
+            reason=verdict.reason,
+            content_class=kind.name,
+            removed_share=terms.removed_share,
+            reuses=terms.reuses,
+            saving_usd=terms.saving_usd,
+            call_usd=terms.call_usd,
+        )
+        if not verdict.is_allowed and self.policy.has_gate:
+            if self.policy.rules.fire_on is not FireOn.SIZE:
+                return replace(considering, gate=Gate.ECONOMIC)
+            considering = replace(considering, gate=Gate.ADVISORY)
+        cap = capped(
+            self.policy.caps,
+            is_sweeping=self.opened.is_sweeping,
+            in_request=self.in_request,
+            in_session=self.facts.calls,
+        )
+        return considering if cap is None else replace(considering, gate=cap)
+
+    def reserve(self, considering: Considering) -> None:
+        """Counts a call to the model before it is made."""
+        self.in_request += 1
+        if not self.opened.is_sweeping:
+            self.facts.calls += 1
+        if considering.saving_usd <= considering.call_usd:
+            self.facts.explored += 1
+
+    def _verdict(self, seat: Seat, share: float | None, *, was_seen: bool) -> Verdict:
+        policy = self.policy
+        removed_already = 0
+        if policy.counts_elision:
+            left = TYPICAL_ELIDED_TOKENS if seat.elided_tokens is None else seat.elided_tokens
+            removed_already = max(0, seat.tokens - left)
+        terms = Terms(
+            seat.tokens,
+            self.learned.removed_share if share is None else share,
+            self.state,
+            was_seen,
+            len(self.call.tally.messages),
+            PromptPrices.of(self.call.rates),
+            call_cost(
+                seat.tokens,
+                GOAL_TOKENS + self.around.goal_tokens,
+                policy.prices,
+                self.learned.call_usd,
+            ),
+            removed_already,
+        )
+        return weigh(
+            terms,
+            Allowance(
+                policy.allows_caching or not policy.has_gate,
+                self.opened.is_sweeping,
+                self.learned.may_explore(self.facts.explored),
+            ),
+        )
+
+
+class Weigher:
+    """Begins the weighing of calls. Shared by threads.
+
+    Args:
+        policy: What the operator has set.
+    """
+
+    def __init__(self, policy: ExtractionPolicy) -> None:
+        self._policy = policy
+        self._sessions: Recent[str, SessionFacts] = Recent(MOST_SESSIONS)
+        self._seen: Recent[tuple[str, str], bool] = Recent(MOST_SEEN)
+
+    def begin(self, call: ExtractionCall, learned: Learned) -> Weighing:
+        """Takes a call through the gates of requests."""
+        policy, tally = self._policy, call.tally
+        session = f"{call.tenant}\0{call.session or tally.digest(min(2, len(tally.messages))).hex()}"
+        facts = self._sessions.get(session) or SessionFacts()
+        state = certain_state(call.cache, call.now_micros)
+        goal = goal_text(tally.messages)
+        total = call.plan.stats.original_tokens
+        opened = open_request(
+            policy.rules,
+            Request(
+                total,
+                len(tally.messages),
+                call.limits.budget_tokens,
+                goal,
+                facts.previous_tokens,
+                state is CacheState.COLD,
+                # A caller that says the cache is cold has waited long enough.
+                inf if call.cache.state is CacheState.COLD else idle_seconds(call.cache, call.now_micros),
+                facts.qualified,
+            ),
+        )
+        facts.previous_tokens = total
+        facts.qualified += opened.fires and not opened.is_sweeping
+        self._sessions.put(session, facts)
+        around = Around(
+            is_caching=state is not CacheState.NONE,
+            model_window=policy.window,
+            goal_tokens=tally.counter.tokens(sum(tally.counter.units([goal]))),
+            # The plan has chosen what to change already: what it leaves whole stays so, cached or not.
+            cached_to=-1,
+            skips_file_reads=policy.skips_reads,
+            keep_ratio=policy.keep_ratio,
+        )
+        return Weighing(
+            policy,
+            call,
+            opened,
+            around,
+            state,
+            facts,
+            learned,
+            lambda content: self._seen.add((call.tenant, content), True),
+        )

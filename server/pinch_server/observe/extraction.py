@@ -1,0 +1,127 @@
+"""The metrics of extraction: what was thought of, what was asked and paid, and what came of it."""
+
+from collections.abc import Callable
+from typing import Final
+
+from pinch_server.core.extraction.candidate_gate import Gate
+from pinch_server.core.extraction.frozen import ACCEPTED
+from pinch_server.core.extraction.slugs import MODEL_FAULTS, REFUSALS
+from pinch_server.observe.families import CounterFamily, HistogramFamily
+from pinch_server.observe.labels import OTHER
+
+GATES: Final = tuple(Gate)
+"""What became of a result that a filter was thought of for."""
+CALL_RESULTS: Final = ("answered", "truncated", *MODEL_FAULTS)
+"""How a call to the model ended."""
+FILTER_RESULTS: Final = (ACCEPTED, *REFUSALS)
+"""What came of a filter."""
+SENT: Final = ("fresh", "replayed")
+"""Whether a result is sent extracted for the first time."""
+TOKEN_KINDS: Final = ("prompt", "completion", "cache_read", "cache_write")
+_BUCKETS: Final = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0, 40.0, 90.0)
+
+Counters = Callable[[str, str, tuple[str, ...]], CounterFamily]
+Histograms = Callable[[str, str, tuple[str, ...], tuple[float, ...]], HistogramFamily]
+
+
+class ExtractionMetrics:
+    """Counts extraction, for the extractor and for its model.
+
+    Args:
+        counter: Declares a counter.
+        histogram: Declares a histogram.
+    """
+
+    def __init__(self, counter: Counters, histogram: Histograms) -> None:
+        considered = counter(
+            "pinch_extraction_considered_total",
+            "Results that a filter was thought of for, by the gate that decided.",
+            ("gate",),
+        )
+        self._considered = {str(gate): considered.labels(gate) for gate in (*GATES, OTHER)}
+        calls = counter(
+            "pinch_extraction_calls_total", "Calls to the extraction model, by how they ended.", ("call",)
+        )
+        self._calls = {result: calls.labels(result) for result in (*CALL_RESULTS, OTHER)}
+        self._seconds = histogram(
+            "pinch_extraction_call_seconds",
+            "Time that a call to the extraction model took, in seconds.",
+            (),
+            _BUCKETS,
+        ).labels()
+        tokens = counter(
+            "pinch_extraction_tokens_total",
+            "Tokens that the extraction model billed, by their kind.",
+            ("kind",),
+        )
+        self._tokens = {kind: tokens.labels(kind) for kind in TOKEN_KINDS}
+        self._cost = counter(
+            "pinch_extraction_cost_usd_total", "What calls to the extraction model cost, in USD.", ()
+        ).labels()
+        filters = counter(
+            "pinch_extraction_filters_total", "Filters that were run, by what came of them.", ("filter",)
+        )
+        self._filters = {result: filters.labels(result) for result in (*FILTER_RESULTS, OTHER)}
+        sent = counter(
+            "pinch_extraction_sent_total",
+            "Results sent extracted, for the first time (fresh) or again (replayed).",
+            ("sent",),
+        )
+        self._sent = {kind: sent.labels(kind) for kind in SENT}
+        self._saved = counter(
+            "pinch_extraction_saved_tokens_total",
+            "Tokens by which results sent extracted were shorter than they came, again in each call.",
+            (),
+        ).labels()
+        self._value = counter(
+            "pinch_extraction_value_usd_total",
+            "What those tokens were worth, fresh ones at the call's rate and replayed ones at a read, in USD;"
+            " less the cost it is the net value.",
+            (),
+        ).labels()
+        self._full = counter(
+            "pinch_extraction_queue_full_total",
+            "Results that no filter was written for because too many waited for one.",
+            (),
+        ).labels()
+
+    def extraction_considered(self, gate: str) -> None:
+        """Counts a result that was looked at, by the gate that decided (one of `GATES`)."""
+        (self._considered.get(gate) or self._considered[OTHER]).inc()
+
+    def extraction_sent(self, *, is_fresh: bool, saved_tokens: int, value_usd: float) -> None:
+        """Counts a result that is sent extracted.
+
+        Args:
+            is_fresh: Whether for the first time.
+            saved_tokens: By how much it is shorter than it came (tokens).
+            value_usd: What that is worth in this call (USD).
+        """
+        self._sent[SENT[0] if is_fresh else SENT[1]].inc()
+        self._saved.inc(max(0, saved_tokens))
+        self._value.inc(max(0.0, value_usd))
+
+    def filter_written(self, result: str) -> None:
+        """Counts a filter that was run (one of `FILTER_RESULTS`)."""
+        (self._filters.get(result) or self._filters[OTHER]).inc()
+
+    def extraction_queue_full(self) -> None:
+        """Counts a result that no filter is written for because too many wait."""
+        self._full.inc()
+
+    def model_called(
+        self, result: str, *, cost_usd: float, latency_ms: float, tokens: tuple[int, int, int, int]
+    ) -> None:
+        """Counts a call to the model.
+
+        Args:
+            result: How it ended (one of `CALL_RESULTS`).
+            cost_usd: What it cost (USD).
+            latency_ms: How long it took (milliseconds).
+            tokens: What was billed, in the order of `TOKEN_KINDS` (tokens).
+        """
+        (self._calls.get(result) or self._calls[OTHER]).inc()
+        self._seconds.observe(latency_ms / 1_000)
+        self._cost.inc(cost_usd)
+        for kind, count in zip(TOKEN_KINDS, tokens, strict=True):
+            self._tokens[kind].inc(count)

@@ -1,0 +1,358 @@
+"""Extraction in the seat of an elision: frozen before the first trim, never swapped in, alike everywhere."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, event, text
+
+from pinch_server.core.chat import read_chat
+from pinch_server.core.conversation import Conversation
+from pinch_server.core.counting import COUNTERS, Chars3
+from pinch_server.core.extraction.candidate_gate import Gate
+from pinch_server.core.extraction.form import extracted, is_extracted
+from pinch_server.core.limits import TrimStyle
+from pinch_server.core.plan import Action
+from pinch_server.core.planning import measure, plan_pruning
+from pinch_server.decide import CallContext
+from pinch_server.store import migrate
+from pinch_server.store.engine import open_engine, writing
+from tests.core.builders import user
+from tests.extract.sessions import (
+    LIMITS,
+    NO_CACHE,
+    POLICY,
+    Replica,
+    Scripted,
+    later,
+    points,
+    pruned,
+    replica,
+    session,
+    texts,
+)
+
+CHAT = session(5)
+"""Its last call goes over the budget, and is the first to."""
+LONG = session(12)
+DEFERRED = replace(POLICY, is_inline=False)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    url = f"sqlite:///{tmp_path}/pinch.sqlite3"
+    migrate.up(url)
+    engine = open_engine(url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def one(engine: Engine) -> Iterator[Replica]:
+    with replica(engine) as running:
+        yield running
+
+
+def extracted_edits(edits: object) -> list[int]:
+    return [edit.message for edit in edits if edit.is_extracted]  # type: ignore[attr-defined] # edits of a plan
+
+
+def test_an_extraction_takes_the_place_of_an_elision(one: Replica) -> None:
+    """Where a filter was written in time its text ships, no longer than the elision; the reply says so."""
+    plain = plan_pruning(Conversation(read_chat(CHAT)), LIMITS, Chars3())
+    decided = one.call(CHAT)
+    places = extracted_edits(decided.edits)
+    assert places
+    assert [e.message for e in decided.edits] == [e.message for e in plain.edits]
+    for mine, its in zip(decided.edits, plain.edits, strict=True):
+        assert len(mine.new) <= len(its.new)
+        assert mine.tokens_after <= its.tokens_after
+        assert (mine.action, mine.reason, mine.event_message) == (its.action, its.reason, its.event_message)
+        assert is_extracted([mine.new]) is mine.is_extracted
+    told = {one.message: one for one in decided.considering}
+    for place in places:
+        assert (told[place].gate, told[place].is_fresh) == (Gate.ALLOWED, True)
+        assert told[place].sent_tokens is not None
+    assert decided.stats.final_tokens <= plain.stats.final_tokens
+    assert one.metric('pinch_extraction_sent_total{sent="fresh"}') == len(places)
+
+
+@pytest.mark.parametrize("counting", COUNTERS)
+def test_the_sizes_in_the_reply_are_those_of_what_ships(engine: Engine, counting: str) -> None:
+    """With extractions in it, the final size is still that of the very messages that ship."""
+    with replica(engine, counter=COUNTERS[counting]) as running:
+        decided = running.call(CHAT)
+    assert extracted_edits(decided.edits)
+    shipped = Conversation(read_chat(pruned(CHAT, decided)))
+    assert decided.stats.final_tokens == measure(shipped, LIMITS, COUNTERS[counting])
+    assert decided.stats.tokens_saved == decided.stats.original_tokens - decided.stats.final_tokens
+
+
+def test_what_was_sent_trimmed_never_changes(engine: Engine) -> None:
+    """Call after call, a result that the plan leaves as it was ships the same text, extracted or not."""
+    seen: dict[tuple[int, str], str] = {}
+    with replica(engine, DEFERRED) as running:
+        for end in points(LONG):
+            plan = texts(plan_pruning(Conversation(read_chat(LONG[:end])), LIMITS, Chars3()).edits)
+            shipped = texts(running.call(LONG[:end]).edits)
+            assert shipped.keys() == plan.keys()
+            for message, planned in plan.items():
+                assert seen.setdefault((message, planned), shipped[message]) == shipped[message]
+            assert running.filtering.idle(60)
+        assert running.metric('pinch_extraction_sent_total{sent="fresh"}') > 0
+        assert running.metric('pinch_extraction_sent_total{sent="replayed"}') > 0
+
+
+def test_an_extraction_is_never_swapped_into_the_past(engine: Engine) -> None:
+    """What was sent as an elision stays one, in a retry of the call too, though its filter is ready since."""
+    with replica(engine, DEFERRED) as running:
+        first = running.call(CHAT)
+        assert extracted_edits(first.edits) == []
+        assert running.filtering.idle(60)
+        assert running.writer.asked
+        retried, after = running.call(CHAT), running.call(later(CHAT))
+        assert texts(retried.edits) == texts(first.edits)
+        kept = {m: t for m, t in texts(after.edits).items() if t == texts(first.edits).get(m)}
+        assert kept
+        assert not set(extracted_edits(after.edits)) & set(texts(first.edits))
+        # Another session with that content has not sent it yet.
+        other = [user("another session about a handler"), *CHAT[1:]]
+        assert extracted_edits(running.call(other).edits)
+
+
+def test_results_are_filtered_ahead_of_their_first_trim(engine: Engine) -> None:
+    """In deferred mode long results are filtered while they are whole, for the event that trims them."""
+    with replica(engine, DEFERRED) as running:
+        whole = running.call(CHAT[:9])
+        assert whole.edits == ()
+        assert running.filtering.idle(60)
+        assert running.writer.asked
+        assert extracted_edits(running.call(CHAT).edits)
+
+
+def test_replicas_ship_the_same_bytes(engine: Engine) -> None:
+    """Calls that go to one replica or the other, restarted in between, ship what one alone would ship."""
+    alone: list[dict[int, str]] = []
+    with replica(engine) as running:
+        alone = [texts(running.call(LONG[:end]).edits) for end in points(LONG)]
+        assert running.writer.asked
+    shuffled = []
+    for turn, end in enumerate(points(LONG)):
+        with replica(engine, writer=Scripted(filter=lambda job, turn=turn: f"{turn} {job.label}")) as running:
+            shuffled.append(texts(running.call(LONG[:end]).edits))
+            assert running.writer.asked == []
+    assert shuffled == alone
+
+
+def test_a_lost_form_is_not_derived_anew(engine: Engine) -> None:
+    """When what was settled is lost, the elision ships from then on, and no model is asked."""
+    with replica(engine) as running:
+        assert extracted_edits(running.call(CHAT).edits)
+    with writing(engine) as connection:
+        connection.execute(text("DELETE FROM extraction_forms"))
+    with replica(engine) as running:
+        old = running.call(later(CHAT))
+        assert extracted_edits(old.edits) == []
+        assert running.writer.asked == []
+
+
+def test_without_the_database_the_elision_ships(engine: Engine) -> None:
+    """Nobody can settle a form: the plan ships as it would without extraction, and the reply says why."""
+    plain = texts(plan_pruning(Conversation(read_chat(CHAT)), LIMITS, Chars3()).edits)
+    with replica(engine) as running:
+        with writing(engine) as connection:
+            connection.execute(text("DROP TABLE extraction_forms"))
+        decided = running.call(CHAT)
+        assert texts(decided.edits) == plain
+        again = running.call(later(CHAT))
+        assert texts(again.edits).items() >= plain.items()
+    assert {told.reason for told in decided.considering if told.message in plain} == {"store_unavailable"}
+
+
+def test_pruned_again_nothing_changes(one: Replica) -> None:
+    """A pruned conversation that comes back is left as it is, extractions too."""
+    decided = one.call(CHAT)
+    assert extracted_edits(decided.edits)
+    once = pruned(CHAT, decided)
+    for budget in (LIMITS.budget_tokens, 2_000):
+        again = one.call(once, replace(LIMITS, budget_tokens=budget, target_tokens=budget))
+        changed = set(texts(again.edits)) & set(extracted_edits(decided.edits))
+        assert not changed
+    assert one.filtering.idle(60)
+    assert not any(is_extracted([job.text]) for job in one.writer.asked)
+
+
+def test_tenants_share_nothing(engine: Engine) -> None:
+    """What was extracted for one tenant is not sent to another, nor settled for it."""
+    with replica(engine) as running:
+        blue = running.call(CHAT, context=replace(NO_CACHE, tenant="blue"))
+        running.writer.filter = lambda _: None
+        red = running.call(CHAT, context=replace(NO_CACHE, tenant="red"))
+    assert extracted_edits(blue.edits)
+    assert extracted_edits(red.edits) == []
+
+
+def test_a_rewritten_text_is_for_its_own_session(engine: Engine) -> None:
+    """What holds more than parts of the original goes to other sessions only where the original is kept."""
+    other = [user("another session about a handler"), *CHAT[1:]]
+    for shares in (False, True):
+        policy, context = replace(POLICY, shares=shares), replace(NO_CACHE, tenant=str(shares))
+        with replica(engine, policy, Scripted(is_deletion_only=False)) as running:
+            assert extracted_edits(running.call(CHAT, context=context).edits)
+            assert running.filtering.idle(60)
+            running.writer.filter = lambda _: None
+            assert bool(extracted_edits(running.call(other, context=context).edits)) is shares
+
+
+def test_a_refusal_is_remembered_and_a_fault_is_not(engine: Engine) -> None:
+    """A content whose filter was refused is not asked about again; one nobody could be asked about is."""
+    with replica(engine, writer=Scripted(filter=lambda _: None)) as running:
+        running.call(CHAT)
+        assert running.metric('pinch_extraction_filters_total{filter="result not smaller"}') > 0
+    other = [user("another turn"), *CHAT[1:]]
+    with replica(engine) as running:
+        told = running.call(CHAT)
+        assert running.writer.asked == []
+        del told
+    with replica(engine, replace(POLICY, fingerprint="f2"), Scripted(fault="429")) as running:
+        running.call(other)
+        assert running.writer.asked
+    with replica(engine, replace(POLICY, fingerprint="f2")) as running:
+        running.call([user("a third turn"), *CHAT[1:]])
+        assert running.writer.asked
+
+
+def test_a_text_longer_than_the_elision_is_not_sent(engine: Engine) -> None:
+    """An accepted text that would ship more than the elision is kept for no seat, and the reply says why."""
+    with replica(engine, writer=Scripted(filter=lambda job: job.text[: len(job.text) - 500])) as running:
+        decided = running.call(CHAT)
+    assert extracted_edits(decided.edits) == []
+
+
+def test_a_dry_run_asks_and_settles_nothing(one: Replica) -> None:
+    """A dry run tells what the gates say, and leaves nothing behind."""
+    decided = one.call(CHAT, dry_run=True)
+    assert decided.edits == ()
+    assert {told.gate for told in decided.considering} >= {Gate.ALLOWED}
+    assert one.writer.asked == []
+    assert extracted_edits(one.call(CHAT).edits)
+
+
+def test_a_caller_without_time_gets_the_elision(one: Replica) -> None:
+    """Inline, nothing is written for a caller whose deadline has no room for it."""
+    decided = one.call(CHAT, seconds=0.01)
+    assert decided.edits
+    assert one.writer.asked == []
+
+
+def test_a_caching_backend_is_declined_with_its_reason(engine: Engine) -> None:
+    """Where the cache's state is not known it is warm, and the gate declines, telling what it weighed."""
+    with replica(engine, replace(POLICY, has_gate=True)) as running:
+        decided = running.call(CHAT, context=CallContext())
+        assert running.writer.asked == []
+    told = [one for one in decided.considering if one.gate is Gate.ECONOMIC]
+    assert told
+    assert all(one.reason.startswith("suppressed: disabled by default") for one in told)
+    assert all(one.call_usd > 0 and one.content_class for one in told)
+
+
+def test_an_error_inside_leaves_the_plan(one: Replica) -> None:
+    """Whatever fails in an extractor, the caller gets the plan."""
+
+    def broken(_job: object) -> str:
+        raise RuntimeError
+
+    one.writer.filter = broken
+    plain = texts(plan_pruning(Conversation(read_chat(CHAT)), LIMITS, Chars3()).edits)
+    assert texts(one.call(CHAT).edits) == plain
+
+
+def test_a_hanging_database_holds_nobody_up(engine: Engine) -> None:
+    """A database that hangs costs a call its extractions and no more than its wait."""
+    import threading
+
+    released = threading.Event()
+
+    def hang(*_: object) -> None:
+        released.wait(60)
+
+    plain = texts(plan_pruning(Conversation(read_chat(CHAT)), LIMITS, Chars3()).edits)
+    with replica(engine, wait_seconds=0.05) as running:
+        event.listen(engine, "before_cursor_execute", hang)
+        decided = running.call(CHAT, seconds=1.0)
+        event.remove(engine, "before_cursor_execute", hang)
+        released.set()
+    assert texts(decided.edits) == plain
+
+
+SIZES = st.lists(st.sampled_from([40, 120, 200, 700]), min_size=4, max_size=12)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    sizes=SIZES,
+    budget=st.sampled_from([3_000, 9_000, 20_000]),
+    style=st.sampled_from(list(TrimStyle)),
+    inline=st.booleans(),
+    number=st.integers(0, 10**9),
+)
+def test_extraction_holds_what_the_plan_holds(
+    engine: Engine, sizes: list[int], budget: int, style: TrimStyle, inline: bool, number: int
+) -> None:
+    """Over any session: never larger than the plan, never changed once sent, alike on two replicas."""
+    chat = [user(f"session {number} about a handler")]
+    for index, lines in enumerate(sizes):
+        chat += session(1, lines, f"r{index}")[1:]
+    limits = replace(LIMITS, budget_tokens=budget, target_tokens=budget * 9 // 10, trim_style=style)
+    policy = replace(POLICY, is_inline=inline)
+    sent: dict[tuple[int, str], str] = {}
+    with replica(engine, policy) as one, replica(engine, policy, Scripted(filter=lambda _: "x" * 50)) as two:
+        for turn, end in enumerate(points(chat)):
+            plan = plan_pruning(Conversation(read_chat(chat[:end])), limits, Chars3())
+            decided = (one, two)[turn % 2].call(chat[:end], limits)
+            assert decided.stats.final_tokens <= plan.stats.final_tokens
+            shipped = texts(decided.edits)
+            for edit in plan.edits:
+                mine = shipped[edit.message]
+                assert len(mine) <= len(edit.new)
+                assert sent.setdefault((edit.message, edit.new), mine) == mine
+                assert edit.action is not Action.OMITTED or mine == edit.new
+            assert one.filtering.idle(60)
+            assert two.filtering.idle(60)
+        final = one.call(chat, limits)
+        again = two.call(pruned(chat, final), limits)
+        assert not set(texts(again.edits)) & set(extracted_edits(final.edits))
+
+
+@pytest.mark.parametrize(
+    "kept", ["one line", "two\nlines\n", "", "x" * 2_900, "[...1,234 chars trimmed...]\nafter"]
+)
+@pytest.mark.parametrize("reference", ["", "a" * 24])
+@pytest.mark.parametrize("summary", ["", "left out\nthe rest"])
+def test_the_form_is_known_again(kept: str, reference: str, summary: str) -> None:
+    """What is written as an extraction is read as one; it says how much is gone, and where the whole is."""
+    original = "a line of the original\n" * 400
+    written = extracted(original, kept, summary, reference)
+    assert is_extracted([written])
+    assert f"of {len(original):,} chars trimmed by a filter" in written
+    assert ("pinch expand" in written) is bool(reference)
+    assert not is_extracted([written, "another part"])
+    assert not is_extracted([written + "\nand more"])
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "[...10 of 20 chars trimmed by a filter...]",
+        "x" * 3_500 + "\n[...9,000 of 12,000 chars trimmed by a filter...]",
+        "a [...9,000 of 12,000 chars trimmed by a filter...]",
+        "a\n[...12,001 of 12,000 chars trimmed by a filter...]",
+        "a\n[...9,000 of 12,000 chars trimmed by a filter; the whole: pinch expand ../../x...]",
+    ],
+)
+def test_what_only_looks_like_an_extraction_is_text(forged: str) -> None:
+    """A line that a tool wrote is no extraction unless all of its text has the shape of one."""
+    assert not is_extracted([forged])

@@ -1,0 +1,132 @@
+"""Originals over the wire: by an edit's reference, for the tenant alone, and a miss that ends the asking."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+import pytest
+
+from pinch.v1 import prune_pb2 as pb
+from pinch.v1.prune_pb2_grpc import PruneServiceStub
+from pinch_server.app import App
+from pinch_server.settings import (
+    JournalSettings,
+    OriginalsSettings,
+    ServerSettings,
+    Settings,
+    StoreSettings,
+)
+from tests.cli.commands import invoke
+from tests.rpc.conversations import body
+from tests.rpc.service import refusal
+
+FREE = "127.0.0.1:0"
+SECRET = "a secret of the tests"
+LIMITS = pb.Limits(budget_tokens=2_000, keep_last_turns=1)
+
+
+@contextmanager
+def serving(directory: Path, *, tokens: Path | None = None, originals: OriginalsSettings) -> Iterator[str]:
+    app = App(
+        Settings(
+            server=ServerSettings(listen=FREE, http_listen=FREE, workers=1, tokens=tokens),
+            store=StoreSettings(state_dir=directory),
+            journal=JournalSettings(),
+            originals=originals,
+        )
+    )
+    app.start()
+    try:
+        yield app.addresses.grpc
+    finally:
+        app.stop()
+
+
+def bearer(token: str) -> list[tuple[str, str]]:
+    return [("authorization", f"Bearer {token}")] if token else []
+
+
+def pruned(address: str, token: str = "") -> pb.PruneResponse:
+    with grpc.insecure_channel(address) as channel:
+        request = pb.PruneRequest(body=pb.RequestBody(json=body()), limits=LIMITS)
+        return PruneServiceStub(channel).Prune(request, timeout=30, metadata=bearer(token))
+
+
+def expanded(address: str, reference: str, token: str = "") -> str:
+    with grpc.insecure_channel(address) as channel:
+        request = pb.ExpandRequest(reference=reference)
+        reply = PruneServiceStub(channel).Expand(request, timeout=30, metadata=bearer(token))
+        return str(reply.text)
+
+
+KEPT = OriginalsSettings(enabled=True, key=SECRET)
+
+
+def test_every_trimmed_text_can_be_had_again(tmp_path: Path) -> None:
+    """Each edit's reference gives the very text that it replaced, also after a restart."""
+    with serving(tmp_path, originals=KEPT) as address:
+        edits = pruned(address).edits
+    assert edits
+    whole = body()
+    with serving(tmp_path, originals=KEPT) as address:
+        for edit in edits:
+            assert edit.reference
+            replaced = json.loads(whole[edit.offset : edit.offset + edit.length])
+            assert expanded(address, edit.reference) == replaced
+        assert [edit.reference for edit in pruned(address).edits] == [edit.reference for edit in edits]
+
+
+def test_a_miss_ends_the_asking(tmp_path: Path) -> None:
+    """A reference that was never given out is NOT_FOUND, and the message says what to do instead."""
+    with serving(tmp_path, originals=KEPT) as address:
+        for reference in ("", "x", "a" * 24, "../../etc/passwd", "a" * 100_000):
+            with pytest.raises(grpc.RpcError) as caught:
+                expanded(address, reference)
+            found = refusal(caught.value)
+            assert (found.code, found.reason) == (grpc.StatusCode.NOT_FOUND, "NO_ORIGINAL")
+            assert "do not ask again, run the tool again" in found.message
+
+
+def test_tenants_are_apart(tmp_path: Path) -> None:
+    """A token's name is its tenant: another one's reference is a miss, and its own are others."""
+    blue, red = "b" * 40, "r" * 40
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"blue prune plain:{blue}\nred prune plain:{red}\n")
+    tokens.chmod(0o600)
+    with serving(tmp_path, tokens=tokens, originals=KEPT) as address:
+        first, second = pruned(address, blue).edits[0], pruned(address, red).edits[0]
+        assert first.reference != second.reference
+        with pytest.raises(grpc.RpcError) as caught:
+            expanded(address, first.reference, red)
+        assert refusal(caught.value).code is grpc.StatusCode.NOT_FOUND
+    with serving(tmp_path, tokens=tokens, originals=KEPT) as address:
+        assert expanded(address, first.reference, blue) == expanded(address, second.reference, red)
+
+
+def test_nothing_is_kept_unasked(tmp_path: Path) -> None:
+    """Off by default: edits have no reference, and the edits are otherwise the same."""
+    with serving(tmp_path / "off", originals=OriginalsSettings()) as address:
+        without = pruned(address).edits
+    with serving(tmp_path / "on", originals=KEPT) as address:
+        given = pruned(address).edits
+    assert [edit.reference for edit in without] == [""] * len(without)
+    assert [edit.replacement for edit in given] == [edit.replacement for edit in without]
+
+
+def test_the_command_prints_the_original(tmp_path: Path) -> None:
+    """`pinch expand` prints the text alone, or as JSON; without one it says what to do and fails."""
+    with serving(tmp_path, originals=KEPT) as address:
+        edit = pruned(address).edits[0]
+    text = json.loads(body()[edit.offset : edit.offset + edit.length])
+    with serving(tmp_path, originals=KEPT) as address:
+        plain = invoke("expand", edit.reference, "--server", address)
+        assert plain.exit_code == 0
+        # The service in this process writes its log lines to the same place.
+        assert plain.output.endswith(text)
+        shown = invoke("expand", edit.reference, "--server", address, "--json")
+        assert json.loads(shown.output.splitlines()[-1]) == {"reference": edit.reference, "text": text}
+        missed = invoke("expand", "nothing", "--server", address)
+        assert missed.exit_code == 1
+        assert "run the tool again" in missed.output
