@@ -652,6 +652,52 @@ export interface PruneResponse {
    * a body that was not understood.
    */
   readonly format: Format;
+  /**
+   * What became of each result for which a model-written filter was thought of, also when it was declined.
+   * Empty while extraction is off.
+   */
+  readonly extractions: readonly ExtractionDecision[];
+}
+
+/**
+ * ExtractionDecision is what became of one tool result for which a filter was thought of: the gate that
+ * decided, and what the economic gate weighed.
+ */
+export interface ExtractionDecision {
+  /** Zero-based index of the message (or input item) in the conversation. */
+  readonly messageIndex: number;
+  /** Body form: zero-based index of the block in the message's content. Absent when the content is a string. */
+  readonly blockIndex?:
+    | number
+    | undefined;
+  /**
+   * The gate that decided, as a slug: `allowed` (a filter is written), `reapplied_same_session`,
+   * `reapplied_cross_session`, `economic_gate`, `cached_prefix`, `below_output_floor` and others. More may be
+   * added.
+   */
+  readonly gate: string;
+  /** Why: the economic gate's reason, or why what a filter left was refused. Empty for neither. */
+  readonly reason: string;
+  /** What kind of text it is, as a slug such as `grep_output`. Empty where nobody looked. */
+  readonly contentClass: string;
+  /** Size of the result as it came, in tokens. */
+  readonly tokens: number;
+  /** Size of what is sent in its place, in tokens. Absent when it is not sent extracted. */
+  readonly sentTokens?:
+    | number
+    | undefined;
+  /** Whether it is sent extracted for the first time in this call (true) or replayed (false). */
+  readonly fresh: boolean;
+  /** What a filter was expected to remove of it, a fraction from 0 to 1. */
+  readonly removedShare: number;
+  /** Later calls that were expected to repeat it, as a count. */
+  readonly reuses: number;
+  /** What removing that much was expected to be worth, in USD as decimal text. Empty where nobody reckoned. */
+  readonly savingUsd: string;
+  /** What the call to the model was expected to cost, in USD as decimal text. Empty where nobody reckoned. */
+  readonly callUsd: string;
+  /** What the provider's prompt cache was taken to hold. What is not known is warm. */
+  readonly cacheState: CacheState;
 }
 
 /** ChatMessages is a conversation as typed messages, oldest first. */
@@ -914,6 +960,8 @@ export interface Edit {
     | undefined;
   /** Reference of the original for Expand. Empty when the server keeps no originals. */
   readonly reference: string;
+  /** Whether the new text is what a model-written filter left of the result, in the place of an excerpt. */
+  readonly extracted: boolean;
 }
 
 /** PruneStats is the account of one call. Sizes are estimates over the whole list, fixed tokens included. */
@@ -1194,6 +1242,7 @@ function createBasePruneResponse(): PruneResponse {
     turnFrame: undefined,
     unchangedReason: "",
     format: Format.UNSPECIFIED,
+    extractions: [],
   };
 }
 
@@ -1237,6 +1286,9 @@ export const PruneResponse: MessageFns<PruneResponse> = {
     }
     if (message.format !== Format.UNSPECIFIED) {
       writer.uint32(104).int32(formatToNumber(message.format));
+    }
+    for (const v of message.extractions) {
+      ExtractionDecision.encode(v!, writer.uint32(114).fork()).join();
     }
     return writer;
   },
@@ -1358,6 +1410,14 @@ export const PruneResponse: MessageFns<PruneResponse> = {
             message.format = formatFromJSON(reader.int32());
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.extractions.push(ExtractionDecision.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1402,6 +1462,220 @@ export const PruneResponse: MessageFns<PruneResponse> = {
       : undefined;
     message.unchangedReason = object.unchangedReason ?? "";
     message.format = object.format ?? Format.UNSPECIFIED;
+    message.extractions = object.extractions?.map((e) => ExtractionDecision.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseExtractionDecision(): ExtractionDecision {
+  return {
+    messageIndex: 0,
+    blockIndex: undefined,
+    gate: "",
+    reason: "",
+    contentClass: "",
+    tokens: 0,
+    sentTokens: undefined,
+    fresh: false,
+    removedShare: 0,
+    reuses: 0,
+    savingUsd: "",
+    callUsd: "",
+    cacheState: CacheState.UNSPECIFIED,
+  };
+}
+
+export const ExtractionDecision: MessageFns<ExtractionDecision> = {
+  encode(message: ExtractionDecision, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.messageIndex !== 0) {
+      writer.uint32(8).int32(message.messageIndex);
+    }
+    if (message.blockIndex !== undefined) {
+      writer.uint32(16).int32(message.blockIndex);
+    }
+    if (message.gate !== "") {
+      writer.uint32(26).string(message.gate);
+    }
+    if (message.reason !== "") {
+      writer.uint32(34).string(message.reason);
+    }
+    if (message.contentClass !== "") {
+      writer.uint32(42).string(message.contentClass);
+    }
+    if (message.tokens !== 0) {
+      writer.uint32(48).int64(message.tokens);
+    }
+    if (message.sentTokens !== undefined) {
+      writer.uint32(56).int64(message.sentTokens);
+    }
+    if (message.fresh !== false) {
+      writer.uint32(64).bool(message.fresh);
+    }
+    if (message.removedShare !== 0) {
+      writer.uint32(73).double(message.removedShare);
+    }
+    if (message.reuses !== 0) {
+      writer.uint32(80).int32(message.reuses);
+    }
+    if (message.savingUsd !== "") {
+      writer.uint32(90).string(message.savingUsd);
+    }
+    if (message.callUsd !== "") {
+      writer.uint32(98).string(message.callUsd);
+    }
+    if (message.cacheState !== CacheState.UNSPECIFIED) {
+      writer.uint32(104).int32(cacheStateToNumber(message.cacheState));
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExtractionDecision {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseExtractionDecision() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.messageIndex = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.blockIndex = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.gate = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.contentClass = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.tokens = longToNumber(reader.int64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.sentTokens = longToNumber(reader.int64());
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.fresh = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 73) {
+              break;
+            }
+
+            message.removedShare = reader.double();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.reuses = reader.int32();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.savingUsd = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.callUsd = reader.string();
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.cacheState = cacheStateFromJSON(reader.int32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ExtractionDecision>): ExtractionDecision {
+    return ExtractionDecision.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ExtractionDecision>): ExtractionDecision {
+    const message = createBaseExtractionDecision() as any;
+    message.messageIndex = object.messageIndex ?? 0;
+    message.blockIndex = object.blockIndex ?? undefined;
+    message.gate = object.gate ?? "";
+    message.reason = object.reason ?? "";
+    message.contentClass = object.contentClass ?? "";
+    message.tokens = object.tokens ?? 0;
+    message.sentTokens = object.sentTokens ?? undefined;
+    message.fresh = object.fresh ?? false;
+    message.removedShare = object.removedShare ?? 0;
+    message.reuses = object.reuses ?? 0;
+    message.savingUsd = object.savingUsd ?? "";
+    message.callUsd = object.callUsd ?? "";
+    message.cacheState = object.cacheState ?? CacheState.UNSPECIFIED;
     return message;
   },
 };
@@ -2559,6 +2833,7 @@ function createBaseEdit(): Edit {
     replacement: new Uint8Array(0),
     replacementPart: undefined,
     reference: "",
+    extracted: false,
   };
 }
 
@@ -2614,6 +2889,9 @@ export const Edit: MessageFns<Edit> = {
     }
     if (message.reference !== "") {
       writer.uint32(138).string(message.reference);
+    }
+    if (message.extracted !== false) {
+      writer.uint32(144).bool(message.extracted);
     }
     return writer;
   },
@@ -2767,6 +3045,14 @@ export const Edit: MessageFns<Edit> = {
             message.reference = reader.string();
             continue;
           }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.extracted = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2803,6 +3089,7 @@ export const Edit: MessageFns<Edit> = {
       ? ContentPart.fromPartial(object.replacementPart)
       : undefined;
     message.reference = object.reference ?? "";
+    message.extracted = object.extracted ?? false;
     return message;
   },
 };
