@@ -57,6 +57,13 @@ class Hand:
 
 
 @pytest.fixture
+def server() -> Iterator[ModelServer]:
+    running = ModelServer()
+    yield running
+    running.close()
+
+
+@pytest.fixture
 def purse() -> Purse:
     return Purse()
 
