@@ -91,8 +91,9 @@ proto-go: $(GO_TOOLS) $(DEV) ## generate clients/go/pinchv1 from proto/
 	PATH="$(CURDIR)/.go-tools:$$PATH" .venv/bin/buf generate --template proto/buf.gen.go.yaml
 
 lock: $(LOCK) ## resolve requirements/*.txt anew: versions and hashes
-	$(COMPILE) --extra server --extra postgres --extra otel --extra dev --output-file requirements/dev.txt pyproject.toml
-	$(COMPILE) --extra server --extra postgres --extra otel --constraint requirements/dev.txt \
+	$(COMPILE) --extra server --extra postgres --extra otel --extra extract --extra dev \
+		--output-file requirements/dev.txt pyproject.toml
+	$(COMPILE) --extra server --extra postgres --extra otel --extra extract --constraint requirements/dev.txt \
 		--output-file requirements/server.txt pyproject.toml
 	$(COMPILE) --constraint requirements/dev.txt --output-file requirements/build.txt requirements/build.in
 	$(COMPILE) --output-file requirements/proto.txt requirements/proto.in

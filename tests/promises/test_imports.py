@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pinch_server import entry
+from pinch_server.extract.sandbox import MODULES
 from tests.promises.declared import CLIENT, ROOT, SERVER, declared, imported_modules, providers
 
 # Never imported: SQLAlchemy loads its driver by name, and of wordllama only the files are read.
@@ -103,16 +104,26 @@ def test_the_client_needs_the_base_alone() -> None:
 
 
 def test_the_server_needs_what_its_extra_declares() -> None:
-    """Each third-party import of the server is of a distribution in the base, in [server] or in [otel]."""
-    assert undeclared(SERVER, declared() | declared("server") | declared("otel")) == []
+    """Each third-party import of the server is of the base, [server] or [otel]; the sandbox's own, of [extract]."""
+    found = undeclared(SERVER, declared() | declared("server") | declared("otel"))
+    sandboxed = "server/pinch_server/extract/dialect.py imports "
+    assert [line for line in found if not line.startswith(sandboxed)] == []
+    assert undeclared(SERVER / "extract", declared() | declared("server") | declared("otel") | declared("extract")) == []
+
+
+def test_the_sandbox_looks_for_each_of_its_extras_distributions() -> None:
+    """The modules whose absence keeps the sandbox from starting stand one for one for [extract]."""
+    looked_for = [providers(module) for module in MODULES]
+    assert {name for names in looked_for for name in names} == declared("extract")
+    assert len(MODULES) == len(declared("extract"))
 
 
 def test_every_declared_dependency_is_used() -> None:
     """No distribution is asked of a user that no file imports."""
     used = {name for module in third_party(SERVER) | third_party(CLIENT) for name in providers(module)}
     used |= {name for path, module in imported_modules(ROOT / "migrations") for name in providers(module)}
-    asked = set().union(declared(), *map(declared, ("server", "postgres", "otel")))
-    assert asked - used - LOADED_BY_NAME == set()
+    wanted = set().union(declared(), *map(declared, ("server", "postgres", "otel", "extract")))
+    assert wanted - used - LOADED_BY_NAME == set()
 
 
 def test_the_command_looks_for_each_of_the_extras_distributions() -> None:
