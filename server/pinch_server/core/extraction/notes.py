@@ -1,0 +1,70 @@
+"""What a shortened result says of itself: a note at each gap, and one line below it."""
+
+import re
+from typing import Final
+
+from pinch_server.core.extraction.marker import SUMMARY_CHARS, Marker
+
+_NOTE: Final = re.compile(r"\.\.\. \d{1,3}(?:,?\d{3})* (?:lines?|characters?) elided \.\.\.")
+_NOTE_LINE: Final = re.compile(
+    rf"[ \t]*(?:\#|//|--|;|%|/\*|\*|<!--)?[ \t]*{_NOTE.pattern}[ \t]*(?:\*/|-->)?[ \t\r]*"
+)
+_MARKER: Final = re.compile(r"\n\[extracted(?: [0-9A-Za-z_-]{1,64})?(?:: [^\n]*|; [^\n]*)?\]\s*\Z")
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\s]+")
+_BRACKETS: Final = str.maketrans("[]", "()")
+
+
+def lines_elided(count: int, indent: str = "") -> str:
+    """The note that stands for so many lines."""
+    return f"{indent}... {count:,} line{'' if count == 1 else 's'} elided ..."
+
+
+def characters_elided(count: int) -> str:
+    """The note that stands for so many characters."""
+    return f"... {count:,} character{'' if count == 1 else 's'} elided ..."
+
+
+def is_note(line: str) -> bool:
+    """Whether a line is a note and nothing else, be it behind a comment sign."""
+    return _NOTE_LINE.fullmatch(line) is not None
+
+
+def content_lines(text: str) -> list[str]:
+    """The lines that are neither blank nor notes."""
+    return [line for line in text.split("\n") if line.strip() and not is_note(line)]
+
+
+def without_notes(text: str) -> str:
+    """The text without note lines, and without notes inside a line."""
+    return "\n".join(_NOTE.sub("", line) for line in text.split("\n") if not is_note(line))
+
+
+def has_note(text: str) -> bool:
+    """Whether any note stands in a text."""
+    return _NOTE.search(text) is not None
+
+
+def clipped_summary(summary: str) -> str:
+    """A program's summary as it is shown: one line of at most 120 code points, no brackets, no controls."""
+    line = _UNPRINTABLE.sub(" ", summary).translate(_BRACKETS).strip()
+    return line if len(line) <= SUMMARY_CHARS else f"{line[: SUMMARY_CHARS - 1].rstrip()}…"
+
+
+def sent_text(projected: str, summary: str, marker: Marker) -> str:
+    """What is sent in a result's place: what is left of it, then one line with its reference and summary.
+
+    Args:
+        projected: What is left.
+        summary: By `clipped_summary`; may be empty.
+        marker: How it is marked, if at all.
+    """
+    if not marker.is_shown:
+        return projected
+    head = f"extracted {marker.reference}" if marker.reference else "extracted"
+    head += f": {summary}" if summary else ""
+    return f"{projected}\n[{head}{f'; {marker.hint}' if marker.hint else ''}]"
+
+
+def carries_marker(text: str) -> bool:
+    """Whether a text ends in the line that `sent_text` adds."""
+    return _MARKER.search(text) is not None
