@@ -31,7 +31,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet
 export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
 export PYTHONPATH := server:clients/python:.
 
-.PHONY: help demo test lint types suite judges fuzz torture peers pictures prices toolchains fmt proto lint-go proto-go \
+.PHONY: help demo test lint types suite judges fuzz torture chaos peers pictures prices toolchains fmt proto lint-go proto-go \
 	lock wheel clean
 
 help: ## list the targets
@@ -62,6 +62,9 @@ fuzz: $(FUZZ) ## search for bodies that break a dialect (FUZZ_SECONDS=60)
 
 torture: $(DEV) ## kill the service under load, take its database and its disk away, count what is lost
 	.venv/bin/python -m bench.torture
+
+chaos: $(DEV) ## every fault in turn against a real service: what callers saw, what is lost, when it is well again
+	.venv/bin/python -m bench.chaos
 
 peers: $(PEERS) ## the same conversations through langchain, litellm and headroom: time, size, validity
 	.venv-peers/bin/python -m bench.peers

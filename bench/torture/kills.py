@@ -100,9 +100,9 @@ def survive(
             elif phase == "comes back":
                 database.up()
             if workers > 1:
-                os.kill(_workers(server.process.pid)[turn % workers], signal.SIGKILL)
+                os.kill(workers_of(server.process.pid)[turn % workers], signal.SIGKILL)
             _wait(clients, calls)
-            for pid in (server.process.pid, *_workers(server.process.pid)):
+            for pid in (server.process.pid, *workers_of(server.process.pid)):
                 os.kill(pid, signal.SIGKILL)
             server.process.wait()
         acknowledged += clients.acknowledged
@@ -110,8 +110,8 @@ def survive(
         torn += _tear(state / "journal")
         tick(1)
     database.up()
-    left = _bring_home(state, database.url)
-    stored, calls_of = _stored(database.url)
+    left = bring_home(state, database.url)
+    stored, calls_of = stored_decisions(database.url)
     return Survival(
         database=kind,
         kills=kills,
@@ -126,7 +126,7 @@ def survive(
     )
 
 
-def _workers(pid: int) -> list[int]:
+def workers_of(pid: int) -> list[int]:
     """The processes that a service has started."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return [int(word) for task in tasks for word in (task / "children").read_text().split()]
@@ -150,7 +150,7 @@ def _tear(journal: Path) -> int:
     return 1
 
 
-def _bring_home(state: Path, url: str) -> int:
+def bring_home(state: Path, url: str) -> int:
     """Starts and stops services until the journals are empty; the number of files that are left."""
     for _ in range(_STOPS):
         with running_server(state, "--database-url", url) as server:
@@ -161,7 +161,8 @@ def _bring_home(state: Path, url: str) -> int:
     return left
 
 
-def _stored(url: str) -> tuple[set[str], Counter[str]]:
+def stored_decisions(url: str) -> tuple[set[str], Counter[str]]:
+    """The ids of all decisions of a database, and how many each call's own id has."""
     engine = open_engine(url)
     try:
         with engine.connect() as connection:

@@ -37,6 +37,8 @@ _OPTIONS: Final[tuple[tuple[str, Any], ...]] = (
     ("grpc.keepalive_permit_without_calls", 1),
     # gRPC's own bound is two minutes: too long to run unpruned after a server has come back.
     ("grpc.max_reconnect_backoff_ms", 5_000),
+    # And its first pause is a second, which a killed worker's last reset would cost each of its callers.
+    ("grpc.initial_reconnect_backoff_ms", 100),
     # Also for one address, which may be a name with several records.
     ("grpc.service_config", json.dumps({"loadBalancingConfig": [{"round_robin": {}}]})),
     ("grpc.primary_user_agent", f"pinch-python/{VERSION}"),

@@ -10,7 +10,7 @@ from typing import Final
 
 import grpc
 
-from pinch_server.rpc.errors import NobodyWaitsError, NoMessageError, TooLateError
+from pinch_server.rpc.errors import NoMessageError, TooLateError
 
 _LOOKS: Final = 4
 """How often within that time it is looked whether it is over."""
@@ -38,7 +38,7 @@ class Arrivals:
 
         Raises:
             TooLateError: It did not come in time; the call is ended.
-            NobodyWaitsError: The caller has gone.
+            grpc.RpcError: The call has ended: the caller is gone, or its message is above the limit.
             NoMessageError: The caller sent none.
         """
         message = next(self.each(received, context), None)
@@ -51,7 +51,7 @@ class Arrivals:
 
         Raises:
             TooLateError: One did not come in time; the call is ended.
-            NobodyWaitsError: The caller has gone.
+            grpc.RpcError: The call has ended: the caller is gone, or its message is above the limit.
         """
         while True:
             with self._lock:
@@ -62,8 +62,10 @@ class Arrivals:
             try:
                 message = next(received, None)
             except grpc.RpcError:
-                # What gRPC raises here when the call has ended, by whomever.
-                raise (TooLateError if context in self._late else NobodyWaitsError) from None
+                # What gRPC raises here when the call has ended, by whomever; of its own it makes no fuss.
+                if context not in self._late:
+                    raise
+                message = None
             finally:
                 with self._lock:
                     self._waiting.pop(context, None)

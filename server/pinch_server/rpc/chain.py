@@ -16,7 +16,7 @@ import grpc
 from pinch_server.ports import Clock
 from pinch_server.rpc.arrivals import Arrivals
 from pinch_server.rpc.call import Call, begin
-from pinch_server.rpc.errors import NobodyWaitsError, NoMessageError, NotServedError, TooLateError, abort
+from pinch_server.rpc.errors import NoMessageError, NotServedError, TooLateError, abort
 from pinch_server.rpc.gates import HEALTH, Metadata
 
 _PROBE_SECONDS: Final = 2.0
@@ -142,7 +142,7 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
                 return arrivals.each(received, context)
             try:
                 return arrivals.one(received, context)
-            except (TooLateError, NoMessageError, NobodyWaitsError) as error:
+            except (TooLateError, NoMessageError) as error:
                 return error
 
         def argument(came: Any) -> Any:
