@@ -122,6 +122,44 @@ func TestC1EndedContextFailsOpen(t *testing.T) {
 	}
 }
 
+// The same over a connection that is there already: neither an ended context nor a time of zero sends anything.
+func TestC1EndedContextSendsNothingOverAnOpenConnection(t *testing.T) {
+	server := pinchtest.Script(t, pinchtest.Unchanged)
+	client := connect(t, server.Address, pinch.WithStrict())
+	if _, err := prune(t, client); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 100 {
+		_, err := client.PruneOpenAI(ctx, []byte(sent))
+		expectCode(t, err, codes.Canceled)
+		_, err = client.PruneOpenAI(context.Background(), []byte(sent), pinch.WithTimeout(0))
+		expectCode(t, err, codes.DeadlineExceeded)
+	}
+	if calls := len(server.Calls()); calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+// A caller that cancels during the call gets its conversation back, and the server is told to stop.
+func TestC1CancelledCallFailsOpen(t *testing.T) {
+	stopped := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	server := pinchtest.Script(t, func(call context.Context, _ *pinchv1.PruneRequest) (*pinchv1.PruneResponse, error) {
+		cancel()
+		<-call.Done()
+		close(stopped)
+		return nil, call.Err()
+	})
+	body := []byte(sent)
+	result, err := connect(t, server.Address).PruneOpenAI(ctx, body)
+	if err != nil || &result.Body[0] != &body[0] || result.Reason != "cancelled" {
+		t.Fatalf("%v, %v, %q", err, result.Err, result.Reason)
+	}
+	<-stopped
+}
+
 // A call after Close gives back the caller's body, and so does a call that Close cuts short.
 func TestC1ClosedClientFailsOpen(t *testing.T) {
 	arrived := make(chan struct{})
