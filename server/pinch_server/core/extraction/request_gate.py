@@ -5,10 +5,11 @@ pruned to.
 """
 
 import math
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+import regex
 
 HIGH_PRESSURE: Final = 0.60
 MODERATE_PRESSURE: Final = 0.25
@@ -16,7 +17,10 @@ FAST_GROWTH: Final = 0.10
 SIZE_FLOOR_TOKENS: Final = 2_000
 """The floor where size alone decides (tokens)."""
 _FLOORS: Final = ((0.80, 0.0005), (0.60, 0.0015), (0.25, 0.0030), (0.0, 0.0060))
-_WORD: Final = re.compile(r"\w{4,}")
+_WORD: Final = regex.compile(
+    r"[\p{L}\p{N}]{4,}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Khmer}\p{Lao}\p{Myanmar}]"
+)
+"""A word to go by: four letters or digits, or one character of a script that writes without spaces."""
 
 
 class FireOn(StrEnum):
