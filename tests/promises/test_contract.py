@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pinch_server.rpc.asked_faults import NAMES
+from tests.promises.client_lines import lines
 from tests.vectors.vectors import SCHEMA
 
 CLIENTS = Path(__file__).parents[2] / "clients"
@@ -64,3 +65,13 @@ def test_the_contract_explains_every_field_of_a_vector() -> None:
     expectations = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]["expect"]["properties"]
     assert expectations
     assert [name for name in expectations if name not in CONTRACT] == []
+
+
+def test_the_sizes_of_the_clients_are_true() -> None:
+    """The lines that the contract's page states for each client are within a tenth of what there is."""
+    stated = [
+        [int(cell.replace(",", "")) for cell in re.findall(r"[\d,]+", row)]
+        for row in re.findall(r"^\| (?:by hand|of tests) \|(.*)\|$", CONTRACT, re.MULTILINE)
+    ]
+    counted = zip(*(lines(language) for language in ("python", "go", "typescript")), strict=True)
+    assert stated == [[pytest.approx(count, rel=0.1) for count in row] for row in counted]
