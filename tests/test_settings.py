@@ -123,6 +123,12 @@ def test_the_process_environment_is_read_only_when_given(monkeypatch: pytest.Mon
     assert Settings().budget_tokens == 50_000
 
 
+def test_each_knob_has_a_bad_file() -> None:
+    """No knob is without a file that sets it wrongly, whose first line says what is told of it."""
+    told = "\n".join(path.read_text(encoding="utf-8") for path in BAD)
+    assert [knob.key for knob in knobs() if f"# {knob.key} ({knob.variable})" not in told] == []
+
+
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.name)
 def test_each_bad_file_is_told_in_one_line(path: Path) -> None:
     """A file with one mistake gives one problem: the words its first line holds, with the file's name."""
