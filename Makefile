@@ -94,7 +94,7 @@ proto-go: $(GO_TOOLS) $(DEV) ## generate clients/go/pinchv1 from proto/
 	PATH="$(CURDIR)/.go-tools:$$PATH" .venv/bin/buf generate --template proto/buf.gen.go.yaml
 
 lock: $(LOCK) ## resolve requirements/*.txt anew: versions and hashes
-	$(COMPILE) --extra server --extra postgres --extra otel --extra extract --extra dev \
+	$(COMPILE) --extra server --extra postgres --extra otel --extra extract --extra top --extra dev \
 		--output-file requirements/dev.txt pyproject.toml
 	$(COMPILE) --extra server --extra postgres --extra otel --extra extract --constraint requirements/dev.txt \
 		--output-file requirements/server.txt pyproject.toml

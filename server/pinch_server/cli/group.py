@@ -31,6 +31,8 @@ COMMANDS: Final[Mapping[str, Place]] = {
     "migrate": Place("pinch_server.cli.migrate", "Bring the database's schema up to date, or look at it."),
     "savings": Place("pinch_server.cli.savings", "Show what pruning saved: calls, tokens, money."),
     "decisions": Place("pinch_server.cli.decisions", "Show the newest decisions."),
+    "explain": Place("pinch_server.cli.explain", "Show what one decision trimmed, and why."),
+    "top": Place("pinch_server.cli.top", "Watch a running service: calls, savings, latency, decisions."),
     "expand": Place("pinch_server.cli.expand", "Print the original of a trimmed tool result."),
     "embed": Place("pinch_server.cli.embed", "Check where the embeddings for ranking come from."),
     "config": Place("pinch_server.cli.config", "Check the settings, show them, or print their schema."),

@@ -29,6 +29,7 @@ _EPILOG: Final = epilog(
         "pinch prune body.json > smaller.json",
         "pinch prune --limit budget_tokens=20000 --limit 'protected_tools=memory_*,plan' < body.json",
         "pinch prune body.json --dry-run --stats stats.json > /dev/null",
+        "pinch prune body.json --explain > smaller.json",
         "pinch prune sessions/*.json --out-dir smaller --stats all.json",
         "pinch prune body.json --server 127.0.0.1:50051 --out smaller.json",
     ),
@@ -111,6 +112,7 @@ def _value_of(option: str, given: list[str]) -> str:
     help="Write each body there, under the name of its file; needed for several.",
 )
 @click.option("--dry-run", is_flag=True, help="Count only: the body comes out as it went in.")
+@click.option("--explain", is_flag=True, help="Name each trimmed result, and why it was, on standard error.")
 @click.option("--json", "as_json", is_flag=True, help="The account as JSON, not as lines.")
 @config_option
 def prune_command(
@@ -124,6 +126,7 @@ def prune_command(
     out: Path | None,
     out_dir: Path | None,
     dry_run: bool,
+    explain: bool,
     as_json: bool,
     config_path: Path | None,
     token_file: Path | None,
@@ -140,9 +143,13 @@ def prune_command(
         raise click.UsageError("several files need --out-dir DIR to be written to")
     if out_dir is not None and out is not None:
         raise click.UsageError("give --out or --out-dir, not both")
+    if explain and (out_dir is not None or as_json):
+        raise click.UsageError("--explain is for one body and for people: leave out --out-dir and --json")
     asked = _read(format_name, pairs, dry_run=dry_run)
     reports = Reports(
-        stats=Path(stats) if stats and stats != STANDARD else None, as_json=as_json or stats == STANDARD
+        stats=Path(stats) if stats and stats != STANDARD else None,
+        as_json=as_json or stats == STANDARD,
+        is_explained=explain,
     )
     try:
         with _pruner(asked, server, timeout, config_path, asked_tls(**tls), read_token(token_file)) as pruner:

@@ -15,6 +15,7 @@ from pinch_server.cli.account import account, reason_in_words, told
 from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, console, say, show, stop
 from pinch_server.cli.files import STANDARD, OversizeError, UnusableFileError
 from pinch_server.cli.pruning import Pruner, RefusedError
+from pinch_server.cli.receipt import receipt_lines
 from pinch_server.rpc.asking import oversize
 
 _BODY: Final = "body.json"
@@ -27,10 +28,12 @@ class Reports:
     Attributes:
         stats: The file it is written to as JSON; None for none.
         as_json: Whether standard error gets JSON instead of those lines.
+        is_explained: Whether those lines name each trimmed result as well.
     """
 
     stats: Path | None
     as_json: bool
+    is_explained: bool = False
 
 
 def prune_one(pruner: Pruner, name: str, out: Path | None, reports: Reports) -> None:
@@ -59,6 +62,10 @@ def prune_one(pruner: Pruner, name: str, out: Path | None, reports: Reports) -> 
     else:
         for line in told(one, budget_tokens=pruner.budget_tokens, is_stored=pruner.is_stored):
             say(line)
+        if reports.is_explained and one["edits"]:
+            say("")
+            for line in receipt_lines(one["edits"]):
+                say(line)
 
 
 def prune_many(pruner: Pruner, names: Sequence[str], out_dir: Path, reports: Reports) -> None:

@@ -112,6 +112,17 @@ def write_decision(stored: StoredDecision, objective: Objective) -> pb.Decision:
     return written
 
 
+def write_whole(stored: StoredDecision, objective: Objective) -> pb.GetDecisionResponse:
+    """A decision and its receipt as they are answered."""
+    trims = map(write_trim, stored.decision.trims)
+    return pb.GetDecisionResponse(decision=write_decision(stored, objective), trims=trims)
+
+
+def shown_decision(stored: StoredDecision, objective: Objective) -> dict[str, Any]:
+    """The same as plain data under the names of the API."""
+    return shown_fields(write_whole(stored, objective))
+
+
 def write_trim(trim: Trim) -> pb.TrimmedPart:
     """One line of a receipt as it is answered."""
     written = pb.TrimmedPart(

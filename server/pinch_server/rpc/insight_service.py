@@ -19,7 +19,7 @@ from pinch_server.rpc.insight_convert import (
     read_savings_filter,
     write_decision,
     write_savings,
-    write_trim,
+    write_whole,
 )
 from pinch_server.rpc.outcomes import UUID
 from pinch_server.rpc.paging import page_size, position_of, token_of
@@ -77,9 +77,7 @@ class InsightService(pb_grpc.InsightServiceServicer):
         found = self._insight.decision(decision_id)
         if found is None:
             raise NoDecisionError
-        return pb.GetDecisionResponse(
-            decision=write_decision(found, self._objective), trims=map(write_trim, found.decision.trims)
-        )
+        return write_whole(found, self._objective)
 
     def ListDecisions(  # noqa: N802 the contract names it
         self, request: pb.ListDecisionsRequest, context: grpc.ServicerContext

@@ -1,0 +1,102 @@
+"""`pinch top`: a running service, watched from anywhere that reaches its gRPC port."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from pinch_server.cli.address import server_address
+from pinch_server.cli.console import say
+from pinch_server.cli.help import epilog, lines
+from pinch_server.cli.reaching import asked_tls, read_token, tls_options, token_option
+from pinch_server.cli.stored import told
+from pinch_server.cli.top_figures import Figures, look
+from pinch_server.rpc.watching import Watched, watched
+
+_EPILOG: Final = epilog(
+    lines(
+        "Examples",
+        "pinch top",
+        "pinch top --server pinch.example:50051 --tls --token-file insight.token",
+        "pinch top --once > now.txt",
+    ),
+    lines(
+        "On a terminal it goes on until q is pressed; pip install '.[top]' has what that takes.",
+        "Elsewhere, and with --once, it prints one table.",
+    ),
+    lines("Exit status", "0 done", "1 the service does not answer, or refuses", "2 an option is wrong"),
+)
+_HEAD: Final = ("made (UTC)", "model", "tokens", "saved", "ordered by", "ms", "outcome")
+
+
+@click.command("top", epilog=_EPILOG)
+@click.option(
+    "--server",
+    metavar="ADDRESS",
+    default="127.0.0.1:50051",
+    show_default=True,
+    callback=server_address,
+    help="The service, at HOST:PORT or unix:PATH.",
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0.2, max=3600),
+    default=2.0,
+    show_default=True,
+    help="Time between two looks (seconds).",
+)
+@click.option("--once", is_flag=True, help="Look once, print a table and end.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="Time the service has for each answer (seconds).",
+)
+@tls_options
+@token_option
+def top_command(
+    *, server: str, every: float, once: bool, timeout: float, token_file: Path | None, **tls: Any
+) -> None:
+    """Watch a running service: calls, tokens saved, latency, embedder, database, and the last decisions.
+
+    Everything comes over gRPC, from the same answers as `pinch savings` and `pinch decisions`, and needs a
+    token of the role insight where the service asks for tokens.
+    """
+    has_screen = sys.stdout.isatty() and not once
+    if has_screen and find_spec("textual") is None:
+        say("A live view needs textual: pip install '.[top]'. One look:")
+        has_screen = False
+    with told(), _reached(server, timeout, asked_tls(**tls), read_token(token_file)) as service:
+        if not has_screen:
+            click.echo("\n".join(_table(look(service))))
+            return
+        # Takes a while to load, and is not there in every install.
+        from pinch_server.cli.top_screen import TopScreen  # noqa: PLC0415
+
+        TopScreen(service, server, every).run()
+
+
+@contextmanager
+def _reached(server: str, timeout: float, tls: Any, token: str | None) -> Iterator[Watched]:
+    try:
+        with watched(server, timeout, tls, token) as service:
+            yield service
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _table(figures: Figures) -> Iterator[str]:
+    for name, value in figures.facts():
+        yield f"{click.style(f'{name:<14}', bold=True)}  {value}"
+    rows = [_HEAD, *figures.rows()]
+    if len(rows) == 1:
+        return
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    yield ""
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

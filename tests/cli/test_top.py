@@ -1,0 +1,126 @@
+"""`pinch top`: a running service, watched."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.running_server import RunningServer, running_server
+from pinch_server.cli.top_figures import Figures, look
+from pinch_server.cli.top_screen import TopScreen
+from pinch_server.doors.tokens import new_token
+from pinch_server.rpc.asking_insight import NotAnsweredError
+from pinch_server.rpc.watching import watched
+from tests.cli.commands import invoke
+from tests.cli.test_savings import fill
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A service with three decisions."""
+    state = tmp_path_factory.mktemp("service")
+    fill(f"sqlite:///{state}/pinch.sqlite3")
+    with running_server(state) as running:
+        yield running
+
+
+def decision(seconds_ago: float, **fields: Any) -> dict[str, Any]:
+    plain = {
+        "created_at_unix_micros": int((NOW.timestamp() - seconds_ago) * 1e6),
+        "latency_micros": 1_000,
+        "ranking": "NOT_NEEDED",
+        "ranking_reason": "",
+    }
+    return plain | fields
+
+
+def fact(name: str, decisions: list[dict[str, Any]]) -> str:
+    return dict(Figures(True, None, decisions, "", NOW).facts())[name]
+
+
+def test_off_a_terminal_it_is_a_table(service: RunningServer) -> None:
+    """Into a pipe goes one table: the savings of GetSavings, the state of the parts, and the decisions."""
+    told = invoke("top", "--server", service.grpc)
+    assert told.exit_code == 0
+    assert "takes calls" in told.stdout
+    assert "41,000 tokens, $0.123000 in 30 days; 50.0% of 2 calls pruned" in told.stdout
+    assert "90,000 -> 49,000" in told.stdout
+    assert "\x1b" not in told.stdout
+
+
+def test_calls_are_counted_over_a_minute() -> None:
+    """Calls a second are those of the last minute, or of as long as a full list reaches back."""
+    assert fact("calls", [decision(seconds) for seconds in (1, 30, 59, 61)]).startswith("0.1 a second")
+    assert fact("calls", [decision(each / 100) for each in range(1000)]) == "100 a second"
+    assert fact("calls", []).startswith("0.0 a second")
+
+
+def test_latency_is_that_of_the_last_calls() -> None:
+    """The median and the 95th percentile are those of the decisions that are listed."""
+    decisions = [decision(1, latency_micros=1_000 * each) for each in range(1, 102)]
+    assert fact("latency", decisions) == "median 51.0 ms, 95 % within 96.0 ms, of the last 101 calls"
+
+
+def test_a_failing_embedder_is_named() -> None:
+    """Calls that were ranked without vectors because of the embedder are counted, with the newest reason."""
+    failing = [decision(1, ranking="LEXICAL", ranking_reason="embedder_timeout"), decision(2)]
+    assert fact("embedder", failing) == "failed for 1 of the last 2 calls, at last with embedder_timeout"
+    assert fact("embedder", [decision(1, ranking="HYBRID")]) == "answers"
+
+
+def test_a_database_that_is_away_is_no_end() -> None:
+    """A service that cannot read its database is still shown, with that."""
+
+    class Away:
+        def is_ready(self) -> bool:
+            return True
+
+        def savings(self, days: int) -> dict[str, Any] | None:
+            raise NotAnsweredError(f"UNAVAILABLE: stored decisions cannot be read now ({days})")
+
+        def decisions(self, last: int) -> list[dict[str, Any]]:
+            raise AssertionError(f"not asked for {last}")
+
+    facts = dict(look(Away()).facts())
+    assert facts == {
+        "service": "takes calls",
+        "database": "does not answer: calls go on, and their decisions wait",
+    }
+
+
+def test_the_screen_shows_what_the_table_shows(service: RunningServer) -> None:
+    """On a terminal the same figures and decisions are drawn, and q ends it."""
+
+    async def watch() -> tuple[str, int]:
+        with watched(service.grpc, 10, None, None) as watching:
+            screen = TopScreen(watching, service.grpc, 3600)
+            async with screen.run_test(size=(120, 40)) as pilot:
+                await screen.workers.wait_for_complete()
+                await pilot.pause()
+                figures = str(screen.query_one("#figures").render())  # type: ignore[attr-defined]
+                rows = screen.query_one("DataTable").row_count  # type: ignore[attr-defined]
+                await pilot.press("q")
+            return figures, rows
+
+    figures, rows = asyncio.run(watch())
+    assert "41,000 tokens, $0.123000" in figures
+    assert rows == 3
+
+
+def test_a_service_that_asks_for_tokens(tmp_path: Path) -> None:
+    """With a token of the role insight it is shown, without one the refusal is told in one line."""
+    token = new_token()
+    tokens, own = tmp_path / "tokens", tmp_path / "own.token"
+    tokens.write_text(f"reader insight plain:{token}\n")
+    tokens.chmod(0o600)
+    own.write_text(token)
+    with running_server(tmp_path, "--tokens", str(tokens)) as guarded:
+        assert invoke("top", "--server", guarded.grpc, "--token-file", str(own)).exit_code == 0
+        refused = invoke("top", "--server", guarded.grpc)
+        assert refused.exit_code == 1
+        assert "UNAUTHENTICATED" in refused.stderr
