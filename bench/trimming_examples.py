@@ -72,7 +72,7 @@ def texts_of(example: Example, before: str) -> Iterator[tuple[str, str]]:
     hints = Hints(messages, Draft.of(messages, Chars3(), 0))
     hints.read(len(messages))
     limits = Limits()
-    keyed: Form = KeyedForm(hints.weigh, limits.placeholder_chars)
+    keyed: Form = KeyedForm(hints.weigh, hints.echo, limits.placeholder_chars)
     if len(before) > limits.max_summarize_chars:
         yield "keyed", keyed.elide([before])[0]
         yield "plain", PlainForm().elide([before])[0]

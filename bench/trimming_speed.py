@@ -74,7 +74,7 @@ def costs(text: str, runs: int) -> dict[str, float]:
     def read() -> KeyedForm:
         hints = Hints(messages, Draft.of(messages, Chars3(), 0))
         hints.read(len(messages))
-        return KeyedForm(hints.weigh, Limits().placeholder_chars)
+        return KeyedForm(hints.weigh, hints.echo, Limits().placeholder_chars)
 
     form = read()
     return {

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pinch_server.core.echoes import Vocabulary
 from pinch_server.core.identifiers import identifiers
 from pinch_server.core.keyed import elide, omit, step_of
 from pinch_server.core.trimming import Step
@@ -46,6 +47,7 @@ def worth_of(word: str) -> float:
 
 
 weigh = weighing(worth_of)
+echo = Vocabulary.of(["the item failed: new line kept table link handler main toml"]).echo
 
 
 def problems(olds: list[str], news: list[str]) -> list[str]:
@@ -57,10 +59,10 @@ def problems(olds: list[str], news: list[str]) -> list[str]:
 def test_any_text(name: str) -> None:
     """Each kept piece stands in the original, in order, around true gaps; the excerpt knows itself again."""
     text = TEXTS[name]
-    (shorter,) = elide([text], weigh)
-    assert problems([text], [shorter]) == []
-    assert len(shorter) < 4_000
-    assert step_of("ls", [shorter]) is Step.ELIDED
+    for (shorter,) in (elide([text], weigh), elide([text], weigh, echo)):
+        assert problems([text], [shorter]) == []
+        assert len(shorter) < 4_000
+        assert step_of("ls", [shorter]) is Step.ELIDED
     (listed,) = omit("ls", [text], weigh, 800)
     assert problems([text], [listed]) == []
     assert step_of("ls", [listed]) is Step.OMITTED
@@ -79,6 +81,7 @@ def test_any_parts(texts: list[str], chars: int) -> None:
     """Parts keep their number, none becomes blank or longer, and a trimmed result is known again."""
     for shorter, step in (
         (elide(texts, weigh), Step.ELIDED),
+        (elide(texts, weigh, echo), Step.ELIDED),
         (omit("ls", texts, weigh, chars), Step.OMITTED),
     ):
         assert len(shorter) == len(texts)
@@ -90,7 +93,7 @@ def test_any_parts(texts: list[str], chars: int) -> None:
 def test_a_megabyte_on_one_line() -> None:
     """A text of a megabyte without a line break is cut like any other."""
     for text in ("x" * 1_000_000, "a_1/" * 250_000, "漢" * 1_000_000, TEXTS["minified"] * 40):
-        (shorter,) = elide([text], weigh)
+        (shorter,) = elide([text], weigh, echo)
         assert problems([text], [shorter]) == []
 
 
@@ -134,10 +137,10 @@ def test_the_list_of_a_placeholder(text: str, chars: int) -> None:
 def test_the_same_in_every_process() -> None:
     """The order of sets, which differs from process to process, decides nothing."""
     script = (
-        "from tests.core.test_keyed import TEXTS, weigh\n"
+        "from tests.core.test_keyed import TEXTS, echo, weigh\n"
         "from pinch_server.core.keyed import elide, omit\n"
         "import hashlib\n"
-        "out = repr([(elide([t], weigh), omit('ls', [t], weigh, 800)) for t in TEXTS.values()])\n"
+        "out = repr([(elide([t], weigh, echo), omit('ls', [t], weigh, 800)) for t in TEXTS.values()])\n"
         "print(hashlib.sha256(out.encode('utf-8', 'surrogatepass')).hexdigest())\n"
     )
     digests = {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pinch_server.core import keyed, trimming
+from pinch_server.core.echoes import Echo
 from pinch_server.core.extraction.form import is_extracted
 from pinch_server.core.keyed import Weigh
 from pinch_server.core.trimming import Step
@@ -52,14 +53,16 @@ class PlainForm:
 
 @dataclass(frozen=True, slots=True)
 class KeyedForm:
-    """Head, identifier pieces and tail; or a placeholder that lists identifiers.
+    """Head, the pieces most worth their length, and tail; or a placeholder that lists identifiers.
 
     Attributes:
         weigh: What an identifier is worth at this event.
+        echo: The words of a text that were said lately.
         placeholder_chars: How long a placeholder's list may be (characters).
     """
 
     weigh: Weigh
+    echo: Echo
     placeholder_chars: int
     has_second_step: bool = True
 
@@ -69,7 +72,7 @@ class KeyedForm:
 
     def elide(self, texts: Sequence[str]) -> list[str]:
         """The texts with their middle left out."""
-        return keyed.elide(texts, self.weigh)
+        return keyed.elide(texts, self.weigh, self.echo)
 
     def omit(self, tool: str, texts: Sequence[str]) -> list[str]:
         """A placeholder in their place."""

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from pinch_server.core.conversation import Message, Speaker
 from pinch_server.core.draft import Draft, DraftResult
+from pinch_server.core.echoes import Echoes, Vocabulary
 from pinch_server.core.sightings import Ints, Sightings, read_texts
 from pinch_server.core.worth import UNIT, Weighed
 
 _RECENT_OUTPUTS: Final = 4
 """Newest messages of the model that say what it is working on."""
+_HEARD_OUTPUTS: Final = 8
+"""Newest messages of the model whose words tell its lines of work: 12 does alike, 4 and 16 worse."""
 _NEAR_WEIGHT: Final = 2
 _RARITY: Final = np.rint(UNIT / np.sqrt(np.maximum(np.arange(4_096), 1))).astype(np.int64)
 _SLOTS: Final = 1 << 20
@@ -37,6 +40,7 @@ class Hints:
     _is_spoken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     _holders: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _is_near: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    _vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary.of(()))
 
     def read(self, end: int) -> None:
         """Takes all that stands before `end` into account."""
@@ -51,6 +55,7 @@ class Hints:
             self._holders[self._names_in(results[self._results])] += 1
             self._results += 1
         self._is_near = self._working_set(end)
+        self._vocabulary = Vocabulary.of(self._said_lately(end, _HEARD_OUTPUTS))
 
     def _read_all(self) -> None:
         """Reads every text there is, each once; what comes later gets no say before its time."""
@@ -74,16 +79,18 @@ class Hints:
     def _working_set(self, end: int) -> NDArray[np.bool_]:
         """The words of what was said last: identifiers that share one are likelier to return."""
         near = np.zeros(_SLOTS, dtype=np.bool_)
-        outputs = 0
-        for message in reversed(self.messages[:end]):
-            if message.speaker is Speaker.MODEL:
-                outputs += 1
-            if message.speaker is Speaker.MODEL or message.is_turn:
-                for text in message.fixed:
-                    near[_slots(self._read[text])] = True
-            if outputs >= _RECENT_OUTPUTS:
-                break
+        for text in self._said_lately(end, _RECENT_OUTPUTS):
+            near[_slots(self._read[text])] = True
         return near
+
+    def _said_lately(self, end: int, outputs: int) -> Iterator[str]:
+        """What the newest so many messages of the model say, and the user's turns after the oldest."""
+        for message in reversed(self.messages[:end]):
+            if message.speaker is Speaker.MODEL or message.is_turn:
+                yield from message.fixed
+            outputs -= message.speaker is Speaker.MODEL
+            if outputs <= 0:
+                return
 
     def weigh(self, text: str) -> Weighed:
         """What each identifier of a text is worth: nothing once it was said, more the fewer results hold it.
@@ -98,6 +105,10 @@ class Hints:
         is_near[found.part_rows[self._is_near[_slots(found)]]] = True
         worth[is_near[found.firsts]] *= _NEAR_WEIGHT
         return Weighed(found, worth)
+
+    def echo(self, text: str) -> Echoes:
+        """The words of a text that were said lately, and what they are worth to the lines that hold them."""
+        return self._vocabulary.echo(text)
 
 
 def _slots(found: Sightings) -> Ints:

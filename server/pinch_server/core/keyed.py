@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pinch_server.core import trimming
 from pinch_server.core.cuts import head_end, tail_start
+from pinch_server.core.echoes import Echo, Echoes, silent
 from pinch_server.core.identifiers import identifiers
 from pinch_server.core.keyed_shape import END_CHARS, GAP_CHARS, recognised_step
 from pinch_server.core.limits import BOUNDS, PLAIN_KEPT_CHARS
@@ -34,7 +35,7 @@ _SIGNS: Final = (" chars trimmed...]", ": result omitted")
 _BREAK: Final = re.compile(r"[\s,;]")
 
 
-def elide(texts: Sequence[str], weigh: Weigh) -> list[str]:
+def elide(texts: Sequence[str], weigh: Weigh, echo: Echo = silent) -> list[str]:
     """Shortens the texts of one result to about 3,000 characters in all.
 
     Each text keeps its share of them by its length; short and blank ones stay whole.
@@ -42,6 +43,7 @@ def elide(texts: Sequence[str], weigh: Weigh) -> list[str]:
     Args:
         texts: The texts of one result, in order.
         weigh: The worth of an identifier.
+        echo: The words that were said lately.
 
     Returns:
         As many texts, each the old one or a shorter one.
@@ -52,7 +54,7 @@ def elide(texts: Sequence[str], weigh: Weigh) -> list[str]:
     least = min(_LEAST_SHARE, room // len(texts))
     shared = room - least * len(texts)
     return [
-        elide_text(text, weigh, least + shared * len(text) // total) if text.strip() else text
+        elide_text(text, weigh, echo, least + shared * len(text) // total) if text.strip() else text
         for text in texts
     ]
 
@@ -114,12 +116,13 @@ def short_marker(removed: int) -> str:
     return f"[...{removed:,}...]"
 
 
-def elide_text(text: str, weigh: Weigh, kept_chars: int) -> str:
+def elide_text(text: str, weigh: Weigh, echo: Echo, kept_chars: int) -> str:
     """Shortens one text to about `kept_chars` characters.
 
     Args:
         text: The text as it came.
         weigh: The worth of an identifier.
+        echo: The words that were said lately.
         kept_chars: What may stay of the text, markers aside (characters).
 
     Returns:
@@ -131,7 +134,7 @@ def elide_text(text: str, weigh: Weigh, kept_chars: int) -> str:
     head = _line_cut(text, head_end(text, min(END_CHARS, kept_chars // 4)), forward=False)
     tail = _line_cut(text, tail_start(text, len(text) - min(END_CHARS, kept_chars // 4)), forward=True)
     room = kept_chars - head - (len(text) - tail)
-    spans = _joined([(0, head), *_choose(text, weigh(text), head, tail, room), (tail, len(text))])
+    spans = _joined([(0, head), *_choose(text, weigh(text), echo(text), head, tail, room), (tail, len(text))])
     shorter = _write(text, spans)
     return shorter if len(shorter) < len(text) else text
 
@@ -202,11 +205,13 @@ def _settle(text: str, position: int, head: int, tail: int) -> int:
     return max(head, position if is_line_end else _line_cut(text, position, forward=False))
 
 
-def _choose(text: str, weighed: Weighed, head: int, tail: int, room: int) -> list[tuple[int, int]]:
+def _choose(
+    text: str, weighed: Weighed, echoes: Echoes, head: int, tail: int, room: int
+) -> list[tuple[int, int]]:
     """The pieces between head and tail that are most worth their length, each identifier counted once."""
     if head >= tail:
         return []
-    pieces = Pieces.of(text, weighed, head, tail)
+    pieces = Pieces.of(text, weighed, echoes, head, tail)
     chosen: list[tuple[int, int]] = []
     while room > GAP_CHARS and (piece := pieces.best(room)) is not None:
         start, end = (_settle(text, at, head, tail) for at in (pieces.starts[piece], pieces.ends[piece]))

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from pinch_server.core.echoes import Echoes
 from pinch_server.core.keyed_shape import GAP_CHARS
 from pinch_server.core.sightings import Ints
 from pinch_server.core.worth import UNIT, Weighed
@@ -32,7 +33,8 @@ class Pieces:
         worth: The worth of each row; 0 where the piece holds the same identifier before.
         names: The identifier of each row, by the row in which it stands first.
         untaken: For each identifier 1 while no chosen piece holds it, else 0.
-        bonus: For each piece what its reports of failure are worth.
+        bonus: For each piece what its reports of failure are worth, and its words that were said lately:
+            unlike an identifier, these are worth as much where another piece holds them too.
         heap: The pieces not yet taken by what they were worth a character when last looked at.
     """
 
@@ -46,7 +48,7 @@ class Pieces:
     heap: list[tuple[float, int]]
 
     @classmethod
-    def of(cls, text: str, weighed: Weighed, head: int, tail: int) -> "Pieces":
+    def of(cls, text: str, weighed: Weighed, echoes: Echoes, head: int, tail: int) -> "Pieces":
         """The pieces of a text between its head and its tail."""
         found = weighed.sightings
         untaken = np.ones(len(found.starts), dtype=np.int64)
@@ -55,15 +57,19 @@ class Pieces:
         rows = np.flatnonzero(is_counted & (untaken[found.firsts] > 0))
         failures = found.failures[(found.failures >= head) & (found.failures < tail)]
         bounds = _units(text, head, tail)
-        places = np.concatenate([found.starts[rows], failures])
+        heard = slice(*np.searchsorted(echoes.starts, [head, tail]).tolist())
+        places = np.concatenate([found.starts[rows], failures, echoes.starts[heard]])
         worthy = np.unique(np.searchsorted(bounds, places, side="right") - 1)
         starts, ends = _pieces(bounds, worthy)
         owners = np.searchsorted(starts, found.starts[rows], side="right") - 1
         worth = np.where(found.previous[rows] < starts[owners], weighed.worth[rows], 0)
         bonus = np.zeros(len(starts), dtype=np.int64)
         bonus[np.searchsorted(starts, failures, side="right") - 1] = _FAILURE_WORTH
-        row_bounds = np.searchsorted(found.starts[rows], np.append(starts, tail))
+        edges = np.append(starts, tail)
         # Whole numbers, so that sums of them are exact.
+        echoed = np.append(0, np.cumsum(echoes.worth[heard]))
+        bonus += np.diff(echoed[np.searchsorted(echoes.starts[heard], edges)])
+        row_bounds = np.searchsorted(found.starts[rows], edges)
         sums = np.append(0, np.cumsum(worth))
         values = (np.diff(sums[row_bounds]) + bonus) / (ends - starts + GAP_CHARS)
         heap = [(-value, piece) for piece, value in enumerate(values.tolist())]

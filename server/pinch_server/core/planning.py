@@ -102,7 +102,7 @@ def form_at(conversation: Conversation, draft: Draft, limits: Limits) -> FormAt:
 
     def keyed(end: int) -> Form:
         hints.read(end)
-        form = KeyedForm(hints.weigh, limits.placeholder_chars)
+        form = KeyedForm(hints.weigh, hints.echo, limits.placeholder_chars)
         # Only an event that may be taken back is tried twice.
         return Retried(form, made) if limits.is_reckoned else form
 

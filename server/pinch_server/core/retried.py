@@ -17,7 +17,7 @@ class Made:
 
     Attributes:
         texts: Its texts as they came; held, so that their `id` stays theirs.
-        signs: What the form went by beside them, text by text.
+        signs: What the form went by beside them.
         made: The texts in their place.
     """
 
@@ -53,10 +53,12 @@ class Retried:
 
     def _made(self, step: Step, texts: Sequence[str], make: Callable[[KeyedForm], list[str]]) -> list[str]:
         weighed = {text: self.form.weigh(text) for text in texts}
-        signs = [one.sign for one in weighed.values()]
+        # A placeholder lists identifiers alone.
+        echoes = {text: self.form.echo(text) for text in texts if step is Step.ELIDED}
+        signs = [one.sign for one in (*weighed.values(), *echoes.values())]
         known = self.made.get((id(texts), step))
         if known is not None and known.signs == signs:
             return known.made
-        made = make(KeyedForm(weighed.__getitem__, self.form.placeholder_chars))
+        made = make(KeyedForm(weighed.__getitem__, echoes.__getitem__, self.form.placeholder_chars))
         self.made[id(texts), step] = Made(texts, signs, made)
         return made
