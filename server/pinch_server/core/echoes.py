@@ -19,16 +19,14 @@ _LEAST_CHARS: Final = 3
 """The shortest word (letters)."""
 _BIT_WORTH: Final = UNIT // 2
 """The worth of a word for each doubling of the lines that there are for each place where it stands."""
-_SLOT_BITS: Final = 20
-"""Words are known by this much of a hash."""
-_OTHER, _SMALL, _CAPITAL = 0, 1, 2
-_SIZES: Final = bytes(
-    _SMALL if chr(code).islower() else _CAPITAL if chr(code).isupper() else _OTHER for code in range(128)
-).ljust(256, bytes([_OTHER]))
+_SLOT_BITS: Final = 16
+"""Words are known by this much of a hash: a larger table costs more to clear than a text to read."""
+_LETTERS: Final = 26
+_SMALL_BIT: Final = 0x20
+"""What a small letter has and its capital has not."""
 _PAD: Final = bytes(8)
 """Around what is read, so that eight bytes can be taken from any place."""
 _FIRST_BYTES: Final = np.array([(1 << 8 * length) - 1 for length in range(9)], dtype=np.uint64)
-_LAST_BYTES: Final = ~_FIRST_BYTES[::-1]
 _SMALL_LETTERS: Final = np.uint64(0x2020202020202020)
 _ODD: Final = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64
@@ -70,51 +68,54 @@ class Vocabulary:
     """The words of some texts: runs of three letters or more, parted at inner capitals, of any size.
 
     Attributes:
-        is_said: For each slot whether a word in it was said.
+        numbers: For each slot the number of the word in it, from 1 on; 0 where none was said.
     """
 
-    is_said: NDArray[np.bool_]
+    numbers: Ints
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Vocabulary":
         """The words of texts."""
-        is_said = np.zeros(1 << _SLOT_BITS, dtype=np.bool_)
-        for text in texts:
-            is_said[_words(text)[1]] = True
-        return cls(is_said)
+        slots = np.unique(_words("\n".join(texts))[1])
+        numbers = np.zeros(1 << _SLOT_BITS, dtype=np.int64)
+        numbers[slots] = np.arange(1, len(slots) + 1)
+        return cls(numbers)
 
     def echo(self, text: str) -> Echoes:
         """The words of a text that are in the vocabulary: the rarer in the text, the more worth."""
         starts, slots = _words(text)
-        is_said = self.is_said[slots]
-        if not is_said.any():
+        numbers = self.numbers[slots]
+        heard = np.flatnonzero(numbers)
+        if not heard.size:
             return SILENCE
-        starts, slots = starts[is_said], slots[is_said]
-        _, word, times = np.unique(slots, return_inverse=True, return_counts=True)
-        lines = text.count("\n") + 1
-        # The number of bits is the whole part of a logarithm, without a float that may differ by machine.
-        bits = [(lines // count).bit_length() for count in times.tolist()]
-        return Echoes(starts, _BIT_WORTH * np.array(bits, dtype=np.int64)[word])
+        numbers = numbers[heard]
+        times = np.maximum(np.bincount(numbers), 1)
+        # The exponent is the whole part of a logarithm, which no machine rounds in its own way.
+        _, doublings = np.frexp((text.count("\n") + 1) // times)
+        return Echoes(starts[heard], (_BIT_WORTH * doublings.astype(np.int64))[numbers])
 
 
 def _words(text: str) -> tuple[Ints, Ints]:
     """Where each word of a text begins, and its slot."""
     # One byte for each code point: whatever is no ASCII letter only parts words.
     stream = _PAD + text.encode("ascii", "replace") + _PAD
-    sizes = np.frombuffer(stream.translate(_SIZES), dtype=np.uint8)
-    before, after = sizes[:-1], sizes[1:]
-    is_letter = sizes != _OTHER
-    is_edge = is_letter[1:] != is_letter[:-1]
-    is_inner = (before == _SMALL) & (after == _CAPITAL)
-    starts = np.flatnonzero((is_edge & is_letter[1:]) | is_inner) + 1
-    ends = np.flatnonzero((is_edge & is_letter[:-1]) | is_inner) + 1
+    codes = np.frombuffer(stream, dtype=np.uint8)
+    # Numbers below 0 wrap round, so that one comparison has both bounds.
+    is_letter = (codes | _SMALL_BIT) - ord("a") < _LETTERS
+    is_capital = codes - ord("A") < _LETTERS
+    before, after = is_letter[:-1], is_letter[1:]
+    is_inner = before & ~is_capital[:-1] & is_capital[1:]
+    starts = np.flatnonzero((after > before) | is_inner) + 1
+    ends = np.flatnonzero((before > after) | is_inner) + 1
     is_long = ends - starts >= _LEAST_CHARS
     starts, ends = starts[is_long], ends[is_long]
     eights: NDArray[np.uint64] = np.ndarray((len(stream) - 7,), dtype="<u8", buffer=stream, strides=(1,))
-    lengths = np.minimum(ends - starts, 8)
-    mixed = ((eights[starts] | _SMALL_LETTERS) & _FIRST_BYTES[lengths]) * _ODD[0]
-    mixed += ((eights[ends - 8] | _SMALL_LETTERS) & _LAST_BYTES[lengths]) * _ODD[1]
-    mixed += (ends - starts).astype(np.uint64) * _ODD[2]
+    lengths = ends - starts
+    mixed = (eights[starts] | _SMALL_LETTERS) & _FIRST_BYTES[np.minimum(lengths, 8)]
+    longer = np.flatnonzero(lengths > len(_PAD))
+    mixed[longer] ^= (eights[ends[longer] - len(_PAD)] | _SMALL_LETTERS) * _ODD[0]
+    mixed += lengths.astype(np.uint64) * _ODD[1]
+    mixed *= _ODD[2]
     mixed ^= mixed >> np.uint64(29)
     mixed *= _ODD[3]
     return starts - len(_PAD), (mixed >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)

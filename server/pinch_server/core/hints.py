@@ -40,7 +40,8 @@ class Hints:
     _is_spoken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     _holders: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _is_near: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    _vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary.of(()))
+    _event: int = 0
+    _vocabulary: Vocabulary | None = None
 
     def read(self, end: int) -> None:
         """Takes all that stands before `end` into account."""
@@ -55,7 +56,7 @@ class Hints:
             self._holders[self._names_in(results[self._results])] += 1
             self._results += 1
         self._is_near = self._working_set(end)
-        self._vocabulary = Vocabulary.of(self._said_lately(end, _HEARD_OUTPUTS))
+        self._event, self._vocabulary = end, None
 
     def _read_all(self) -> None:
         """Reads every text there is, each once; what comes later gets no say before its time."""
@@ -108,6 +109,8 @@ class Hints:
 
     def echo(self, text: str) -> Echoes:
         """The words of a text that were said lately, and what they are worth to the lines that hold them."""
+        if self._vocabulary is None:
+            self._vocabulary = Vocabulary.of(self._said_lately(self._event, _HEARD_OUTPUTS))
         return self._vocabulary.echo(text)
 
 

@@ -58,8 +58,10 @@ class Pieces:
         failures = found.failures[(found.failures >= head) & (found.failures < tail)]
         bounds = _units(text, head, tail)
         heard = slice(*np.searchsorted(echoes.starts, [head, tail]).tolist())
-        places = np.concatenate([found.starts[rows], failures, echoes.starts[heard]])
-        worthy = np.unique(np.searchsorted(bounds, places, side="right") - 1)
+        is_worthy = np.zeros(len(bounds), dtype=np.bool_)
+        for places in (found.starts[rows], failures, echoes.starts[heard]):
+            is_worthy[np.searchsorted(bounds, places, side="right") - 1] = True
+        worthy = np.flatnonzero(is_worthy)
         starts, ends = _pieces(bounds, worthy)
         owners = np.searchsorted(starts, found.starts[rows], side="right") - 1
         worth = np.where(found.previous[rows] < starts[owners], weighed.worth[rows], 0)
@@ -130,7 +132,8 @@ def _units(text: str, start: int, end: int) -> Ints:
     stretches = (lengths - 1) // _PIECE_CHARS
     before = np.repeat(np.cumsum(stretches) - stretches, stretches)
     cuts = np.repeat(starts, stretches) + (np.arange(len(before)) - before + 1) * _PIECE_CHARS
-    return start + np.sort(np.concatenate([starts, cuts, [len(codes)]]))
+    found = np.append(starts, len(codes))
+    return start + (np.sort(np.concatenate([cuts, found])) if cuts.size else found)
 
 
 def _pieces(bounds: Ints, worthy: Ints) -> tuple[Ints, Ints]:

@@ -42,7 +42,6 @@ def _table(kinds: dict[str, int]) -> bytes:
 _KINDS: Final = _table(
     {_LETTERS: _LOWER, _LETTERS.upper(): _UPPER, "0123456789_": _DIGIT, "./:-": _SEPARATOR}
 )
-_ARE_WORDS: Final = bytes(kind in (_LOWER, _UPPER, _DIGIT) for kind in range(256))
 _SEPARATORS: Final = np.uint64(int.from_bytes(bytes([_SEPARATOR] * 8), "little"))
 _TRIED: Final = 64
 """How far words and gaps are looked at eight bytes at a time; longer ones are few."""
@@ -174,7 +173,7 @@ def _read(text: str) -> _Rows:
     # One byte for each code point: an identifier is ASCII, and everything else only parts them.
     stream = _PAD + text.encode("ascii", "replace") + _PAD
     kinds = stream.translate(_KINDS)
-    is_word = np.frombuffer(kinds.translate(_ARE_WORDS), dtype=np.bool_)
+    is_word = np.frombuffer(kinds, dtype=np.uint8) & (_LOWER | _UPPER | _DIGIT) != 0
     edges = np.flatnonzero(is_word[1:] != is_word[:-1]) + 1
     starts, ends = edges[::2].copy(), edges[1::2].copy()
     longer = np.flatnonzero(ends - starts >= _PART_CHARS)
