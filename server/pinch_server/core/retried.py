@@ -55,7 +55,7 @@ class Retried:
         weighed = {text: self.form.weigh(text) for text in texts}
         # A placeholder lists identifiers alone.
         echoes = {text: self.form.echo(text) for text in texts if step is Step.ELIDED}
-        signs = [one.sign for one in (*weighed.values(), *echoes.values())]
+        signs = [*(one.sign for one in weighed.values()), *(one.sign for one in echoes.values())]
         known = self.made.get((id(texts), step))
         if known is not None and known.signs == signs:
             return known.made
