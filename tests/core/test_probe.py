@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from pinch_server.core.chat import read_chat
-from pinch_server.core.conversation import Conversation
+from pinch_server.core.conversation import Conversation, ImagePart
 from pinch_server.core.counting import Chars3
 from pinch_server.core.limits import Limits, TrimStyle
 from pinch_server.core.planning import plan_pruning
-from pinch_server.core.probe import Payload, PrefixMatch, compare
+from pinch_server.core.probe import Payload, PrefixMatch, compare, row_of
 from tests.core.builders import Chat, round_of, said, user
 
 
@@ -61,3 +61,12 @@ def test_the_payload_is_compared_as_it_ships() -> None:
     assert match.matching_messages == 2
     later = replace(conversation, messages=(*conversation.messages, *read_chat([said("end")])))
     assert compare(later, plan.edits, trimmed, **numbers)[1].matching_messages == len(chat)
+
+
+def test_a_placeholder_is_told_from_the_image_whose_place_it_takes() -> None:
+    """An image that is left out changes its message, though the same words describe both."""
+    url = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    (message,) = read_chat([{"role": "tool", "tool_call_id": "a", "content": [url]}])
+    (part,) = message.results[0].parts
+    assert isinstance(part, ImagePart)
+    assert row_of(message) != row_of(message, {id(part): part.description})

@@ -167,7 +167,8 @@ def _shipped(message: Message, new_texts: Mapping[int, str]) -> Iterator[str]:
     yield from message.fixed
     for result in message.results:
         for part in result.parts:
-            known = part.description if isinstance(part, ImagePart) else part.text
+            # No text ships as an image does, not even the one that takes its place.
+            known = f"\0{part.description}" if isinstance(part, ImagePart) else part.text
             yield new_texts.get(id(part), known)
 
 
