@@ -296,7 +296,8 @@ def _failures(stream: bytes, ends: Ints) -> Ints:
 def _by_text(rows: _Rows, begins: Ints) -> tuple[list[Sightings], int]:
     """What was found, text by text, and how many different identifiers there are."""
     count = len(rows.starts)
-    owners = np.searchsorted(begins, rows.starts, side="right") - 1
+    first_rows = np.searchsorted(rows.starts, begins)
+    owners = np.repeat(np.arange(len(begins) - 1), np.diff(first_rows))
     # One sort brings equal words together, each in order of appearance; forty bits of hash tell them apart.
     row_bits = max(_ROW_BITS, count.bit_length())
     low = np.uint64((1 << row_bits) - 1)
@@ -310,28 +311,34 @@ def _by_text(rows: _Rows, begins: Ints) -> tuple[list[Sightings], int]:
     names[order] = np.cumsum(is_new_name) - 1
     firsts[order] = order[is_first][np.cumsum(is_first) - 1]
     previous[order[1:]] = rows.starts[order[:-1]]
-    starts = rows.starts - begins[owners]
-    previous = np.where(firsts == np.arange(count), -1, previous - begins[owners])
+    own_begins = begins[owners]
+    starts, ends = rows.starts - own_begins, rows.ends - own_begins
+    previous = np.where(firsts == np.arange(count), -1, previous - own_begins)
     is_part = previous[rows.part_rows] < 0
     part_rows, part_hashes = rows.part_rows[is_part], rows.part_hashes[is_part]
-    bounds = np.searchsorted(rows.starts, begins).tolist()
-    part_bounds = np.searchsorted(part_rows, bounds).tolist()
-    failure_bounds = np.searchsorted(rows.failures, begins).tolist()
+    firsts -= first_rows[owners]
+    part_bounds = np.searchsorted(part_rows, first_rows).tolist()
+    part_rows -= first_rows[owners[part_rows]]
+    failure_bounds = np.searchsorted(rows.failures, begins)
+    failures = rows.failures - np.repeat(begins[:-1], np.diff(failure_bounds))
+    bounds, failure_bounds = first_rows.tolist(), failure_bounds.tolist()
     found = []
-    for text, begin in enumerate(begins[:-1].tolist()):
+    for text in range(len(begins) - 1):
         first, end = bounds[text], bounds[text + 1]
         own_parts = slice(part_bounds[text], part_bounds[text + 1])
-        failures = rows.failures[failure_bounds[text] : failure_bounds[text + 1]]
+        own_failures = slice(
+            failure_bounds[text], min(failure_bounds[text + 1], failure_bounds[text] + _FAILURES)
+        )
         found.append(
             Sightings(
                 starts[first:end],
-                rows.ends[first:end] - begin,
+                ends[first:end],
                 names[first:end],
-                firsts[first:end] - first,
+                firsts[first:end],
                 previous[first:end],
-                part_rows[own_parts] - first,
+                part_rows[own_parts],
                 part_hashes[own_parts],
-                failures[:_FAILURES] - begin,
+                failures[own_failures],
             )
         )
     return found, int(names.max(initial=-1)) + 1
