@@ -40,6 +40,7 @@ from pinch_server.rpc.interceptors import RpcMetrics, standard_interceptors
 from pinch_server.rpc.pools import Threads
 from pinch_server.rpc.prune_service import PruneService
 from pinch_server.rpc.server import METHODS, RunningServer, Services, start_server
+from pinch_server.rpc.traced import CallSpans
 from pinch_server.settings import RelevanceSettings, Settings
 
 MIB = 1024 * 1024
@@ -123,6 +124,7 @@ def running(
     threads: int = 8,
     most_calls: int | None = None,
     tokens: Watched[Tokens] | None = None,
+    spans: CallSpans | None = None,
     certificate: Watched[Certificate] | None = None,
     max_age_seconds: float = 0,
     shows_itself: bool = False,
@@ -154,6 +156,7 @@ def running(
             lambda: "made-for-this-call",
             overload=most_calls and Overload(lambda: pools.calls.in_flight, most_calls, metrics),
             auth=tokens and Auth(tokens, metrics),
+            spans=spans,
         ),
         clock,
         threads=pools,

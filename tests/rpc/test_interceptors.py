@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -15,10 +16,26 @@ from pinch_server.observe.logs import log_call
 from pinch_server.observe.metrics import Metrics
 from pinch_server.rpc.call import _CURRENT
 from pinch_server.rpc.chain import Chain
-from pinch_server.rpc.gates import Auth, Overload
+from pinch_server.rpc.gates import Auth, Metadata, Overload
 from pinch_server.rpc.interceptors import standard_interceptors
+from pinch_server.rpc.traced import CallSpan
 from tests.rpc.conversations import typed
 from tests.rpc.service import Kept, refusal, running
+
+
+class NoSpans:
+    """Makes no span, ever."""
+
+    def started(self, method: str, metadata: Metadata) -> CallSpan:
+        raise RuntimeError(f"{method} with {len(metadata)} pairs")
+
+
+def test_a_tracer_that_fails_harms_no_call() -> None:
+    """When no span can be made, the call is answered, logged and counted as ever."""
+    with running(spans=NoSpans()) as service:
+        assert service.prune.Prune(pb.PruneRequest(chat=typed())).stats.pruned
+        (line,) = service.log
+    assert (line["code"], line["trace_id"]) == ("OK", None)
 
 
 @pytest.mark.parametrize("is_guarded", [True, False])
@@ -29,10 +46,14 @@ def test_the_order_of_the_interceptors(tmp_path: Path, is_guarded: bool) -> None
     tokens.chmod(0o600)
     clock, metrics = SystemClock(), Metrics(version="0")
     overload, auth = Overload(lambda: 0, 1, metrics), Auth(watched_tokens(tokens, clock.monotonic), metrics)
-    given = {"overload": overload, "auth": auth} if is_guarded else {}
+    given: dict[str, Any] = {"overload": overload, "auth": auth} if is_guarded else {}
     chain = Chain(standard_interceptors(log_call, metrics, clock, lambda: "id", **given), clock)
     guards = ("overload", "auth") if is_guarded else ()
     assert chain.names == ("request_id", "log", "metrics", *guards, "errors", "deadline")
+    traced = Chain(
+        standard_interceptors(log_call, metrics, clock, lambda: "id", spans=NoSpans(), **given), clock
+    )
+    assert traced.names == ("request_id", "trace", *chain.names[1:])
 
 
 def test_a_call_leaves_one_line_with_its_decision() -> None:
