@@ -51,9 +51,14 @@ class AskedFaults(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic i
             for name, value in details.invocation_metadata or ()
             if name.startswith(_PREFIX)
         }
-        if not asked or handler is None or handler.unary_unary is None:
+        if not asked or handler is None or handler.stream_unary is None:
             return handler
-        serve: _Serve = handler.unary_unary
+        inner = handler.stream_unary
+
+        def serve(received: bytes, context: grpc.ServicerContext) -> bytes:
+            # The chain waits for messages by itself, so every method takes a stream of them.
+            reply: bytes = inner(iter((received,)), context)
+            return reply
 
         def answer(received: bytes, context: grpc.ServicerContext) -> bytes:
             return self._answer(details.method, asked, serve, received, context)
