@@ -13,6 +13,7 @@ PYTEST_ARGS ?=
 FUZZ_SECONDS ?= 60
 PIP_TOOLS := pip-tools==7.6.2
 GENAI_PRICES := genai-prices
+SCHEMATHESIS := schemathesis==4.32.5
 
 DEV := .venv/.stamp
 PROTO := .venv-proto/.stamp
@@ -22,6 +23,7 @@ FUZZ := .venv-fuzz/.stamp
 PEERS := .venv-peers/.stamp
 PRICES := .venv-prices/.stamp
 TOOLCHAINS := .venv-toolchains/.stamp
+SCHEMA := .venv-schema/.stamp
 GO_TOOLS := .go-tools/.stamp
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet --upgrade --allow-unsafe \
@@ -31,8 +33,8 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet
 export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
 export PYTHONPATH := server:clients/python:.
 
-.PHONY: help demo test lint types suite judges fuzz torture chaos peers pictures prices toolchains fmt proto lint-go proto-go \
-	lock wheel clean
+.PHONY: help demo test lint types suite judges fuzz fuzz-api torture chaos peers pictures prices toolchains fmt proto lint-go \
+	proto-go lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +61,9 @@ judges: $(JUDGES) ## the providers' own SDKs judge what comes out
 
 fuzz: $(FUZZ) ## search for bodies that break a dialect (FUZZ_SECONDS=60)
 	.venv-fuzz/bin/python tests/fuzz/fuzz_bodies.py --seconds $(FUZZ_SECONDS)
+
+fuzz-api: $(DEV) $(SCHEMA) ## try the JSON endpoints against their description, with schemathesis
+	SCHEMATHESIS=.venv-schema/bin/schemathesis .venv/bin/python tests/fuzz/fuzz_api.py
 
 torture: $(DEV) ## kill the service under load, take its database and its disk away, count what is lost
 	.venv/bin/python -m bench.torture
@@ -109,7 +114,7 @@ wheel: $(DEV) ## build dist/*.whl
 	.venv/bin/python -m build --no-isolation --wheel
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-peers .venv-prices .venv-toolchains .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
+	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-peers .venv-prices .venv-schema .venv-toolchains .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
 		.import_linter_cache .coverage .coverage.* htmlcov
 	rm -rf clients/typescript/{node_modules,build,dist}
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -149,6 +154,11 @@ $(PRICES): bench/prices.py
 $(TOOLCHAINS): requirements/toolchains.txt
 	$(PYTHON) -m venv --clear .venv-toolchains
 	.venv-toolchains/bin/python $(PIP_INSTALL) --require-hashes -r requirements/toolchains.txt
+	@touch $@
+
+$(SCHEMA): Makefile
+	$(PYTHON) -m venv --clear .venv-schema
+	.venv-schema/bin/python $(PIP_INSTALL) '$(SCHEMATHESIS)'
 	@touch $@
 
 $(GO_TOOLS): clients/go/tools/go.mod clients/go/tools/go.sum

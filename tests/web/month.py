@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -20,6 +21,7 @@ _MODELS: Final = (
     ("gemini-2.5-pro", "gemini", 0.14, ("1.25", "0.31", None)),
     ("gpt-5.2-mini", "openai-responses", 0.09, ("0.25", "0.025", None)),
 )
+_TOOLS: Final = (("bash", 0.41), ("read_file", 0.27), ("grep", 0.15), ("web_fetch", 0.1), ("sql_query", 0.07))
 _RANKINGS: Final = (("UNIFORM", 0.08), ("LEXICAL", 0.27), ("HYBRID", 0.21), ("NOT_NEEDED", 0.44))
 
 
@@ -78,6 +80,11 @@ def fill(engine: Engine, decisions: list[Decision], now: int) -> None:
         work.add_up(length, start)
 
 
+def _by_tool(dice: random.Random, trimmed: int) -> str | None:
+    tools = Counter(dice.choices([name for name, _ in _TOOLS], [share for _, share in _TOOLS], k=trimmed))
+    return ",".join(f"{tool} {count}" for tool, count in sorted(tools.items())) or None
+
+
 def _decision(dice: random.Random, number: int, made: int) -> Decision:
     model, form, _, rates = dice.choices(_MODELS, [one[2] for one in _MODELS])[0]
     ranking = dice.choices([name for name, _ in _RANKINGS], [share for _, share in _RANKINGS])[0]
@@ -121,4 +128,5 @@ def _decision(dice: random.Random, number: int, made: int) -> Decision:
         prefix_previous_messages=messages - 2,
         prefix_matched_messages=int((messages - 2) * matched),
         prefix_matched_tokens=int(final * 0.9),
+        trimmed_tools=_by_tool(dice, trimmed),
     )

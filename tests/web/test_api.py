@@ -171,6 +171,7 @@ def test_hours_add_up_to_the_savings(service: RunningServer) -> None:
         ("activity", {"window_days": 367}, "window_days"),
         ("activity", {"days": 1}, "days"),
         ("decisions", {"outcome": "lost"}, "outcome"),
+        ("decisions", {"outcome": ""}, "outcome"),
         ("decisions", {"page_size": -1}, "page_size"),
         ("decisions", {"page_token": "made-up"}, "page_token"),
         ("decisions", {"pruned": "yes"}, "pruned"),

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
 from pinch_server.core.conversation import ImagePart
@@ -124,8 +125,8 @@ def _trim(edit: Edit) -> Trim:
         edit.block,
         edit.old.index,
         _tool(edit.tool),
-        edit.action.value,
-        edit.reason.value,
+        edit.action,
+        edit.reason,
         edit.is_new,
         edit.event_message,
         0 if isinstance(edit.old, ImagePart) else len(edit.old.text),
@@ -138,9 +139,12 @@ def _trim(edit: Edit) -> Trim:
 def _by_tool(edits: Sequence[Edit]) -> str | None:
     """How many results of each tool were trimmed for the first time; a result of several parts is one."""
     places = {(edit.message, edit.block): _tool(edit.tool) or "other" for edit in edits if edit.is_new}
-    return ",".join(f"{tool} {count}" for tool, count in sorted(Counter(places.values()).items())) or None
+    if not places:
+        return None
+    return ",".join(f"{tool} {count}" for tool, count in sorted(Counter(places.values()).items()))
 
 
+@lru_cache(maxsize=1024)
 def _tool(name: str) -> str:
     # A tool's name is a word; what else comes as one may be somebody's text.
     return name if _TOOL.fullmatch(name) else ""

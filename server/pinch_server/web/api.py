@@ -162,13 +162,13 @@ def _caller(token: Token | None) -> dict[str, Any] | None:
 
 
 def _asked(query: str) -> dict[str, str]:
-    """The fields of a query string; one that comes twice counts as it came last, an empty one not at all.
+    """The fields of a query string; one that comes twice counts as it came last.
 
     Raises:
         InvalidCallError: It is not UTF-8, or has too many fields.
     """
     try:
-        pairs = parse_qsl(query, errors="strict", max_num_fields=_MOST_FIELDS)
+        pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
     except ValueError:
         problem = f"is not UTF-8, or has more than {_MOST_FIELDS} fields"
         raise InvalidCallError((Violation("query", problem),)) from None

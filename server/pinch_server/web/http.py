@@ -320,7 +320,7 @@ class _Handler(BaseHTTPRequestHandler):
         del message, explain
         # http.server says 501 for a method without a handler; here every other method is refused.
         if code == 501:
-            self._answer_wrong_method(("GET",))
+            self._answer_wrong_method(self.server.pages.methods(self.path.partition("?")[0]))
         else:
             self._answer(Reply(b"bad request\n", status=code))
 

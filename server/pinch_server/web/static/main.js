@@ -64,6 +64,7 @@ async function refreshSavings() {
   if (days !== shown.days) return;
   shown.savings = found.savings ?? null;
   showSavings();
+  performance.mark("savings");
 }
 
 async function refreshActivity() {
@@ -114,7 +115,7 @@ function startOverview() {
       Promise.all([refreshSavings(), refreshActivity()]).catch(failed);
     });
   }
-  everything().catch(failed).finally(() => { document.body.dataset.drawn = "true"; });
+  everything().catch(failed).finally(() => { performance.mark("drawn"); document.body.dataset.drawn = "true"; });
   knobs.refresh(look);
   keepLooking();
   let waiting = 0;

@@ -49,7 +49,8 @@ function facts(one) {
     ["Ordered by", slug(one.ranking) + (one.ranking_reason ? ` (${slug(one.ranking_reason)})` : "")],
     ["Decided in", milliseconds(one.latency_micros / 1000)], ["Settings", one.settings_fingerprint],
   ];
-  if (one.prefix) made.push(["Prefix", `${count(one.prefix.matching_messages)} of ${count(one.prefix.previous_messages)} messages unchanged`]);
+  if (one.prefix && !one.prefix.previous_messages) made.push(["Prefix", "the first payload of its session"]);
+  else if (one.prefix) made.push(["Prefix", `${count(one.prefix.matching_messages)} of ${count(one.prefix.previous_messages)} messages unchanged`]);
   return list("The call", made);
 }
 
