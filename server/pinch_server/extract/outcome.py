@@ -108,14 +108,21 @@ class Refused:
     """A result that stays as it is.
 
     Attributes:
-        reasons: Why, one for each strategy that was tried.
+        reasons: Why, one for each strategy that was tried; they may quote the program or the conversation.
+        kinds: The same without what they quote, fit for labels and rows.
         calls: What was asked of the model.
     """
 
     reasons: tuple[str, ...]
+    kinds: tuple[str, ...]
     calls: tuple[Call, ...] = ()
 
     @property
     def reason(self) -> str:
         """All reasons in one line."""
         return "; ".join(self.reasons)
+
+    @property
+    def kind(self) -> str:
+        """All kinds in one line."""
+        return "; ".join(self.kinds)
