@@ -78,10 +78,10 @@ class Scripted:
         self.asked.append(job)
         call = Call(Strategy.CODE, "filter", self.fault, False, Usage(1_000, 100), 0.0015, 900.0)
         if self.fault:
-            return Refused((f"model call failed: {self.fault}",), (call,))
+            return Refused((f"model call failed: {self.fault}",), ("model call failed",), (call,))
         kept = self.filter(job)
         if kept is None:
-            return Refused(("result not smaller",), (call,))
+            return Refused(("result not smaller",), ("result not smaller",), (call,))
         after = len(kept) // 3
         return Written(
             kept, kept, "a summary", Strategy.CODE, self.is_deletion_only, job.tokens, after, (call,)

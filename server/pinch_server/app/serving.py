@@ -19,7 +19,7 @@ from pinch_server.observe.logs import log_call, log_change
 from pinch_server.observe.metrics import Metrics
 from pinch_server.observe.traced import TracedObserver
 from pinch_server.policy import counter_of, objective_of, policy_of, ranking_policy_of
-from pinch_server.ports import RoundTrips
+from pinch_server.ports import Extractor, RoundTrips
 from pinch_server.rpc.admin_service import AdminService
 from pinch_server.rpc.asked_faults import AskedFaults
 from pinch_server.rpc.gates import Auth, Overload
@@ -150,7 +150,7 @@ class Serving:
             ids,
             ranker,
             recent_bytes=settings.recent_bytes,
-            extracting=Extracting(originals=originals),
+            extracting=Extracting(self._open_extractor(clock, store, originals, stops), originals),
         )
         in_time = InTime(decider, clock, settings.server.threads, most_calls(settings))
         stops.callback(in_time.close, settings.server.drain_seconds)
@@ -228,6 +228,31 @@ class Serving:
         )
         stops.callback(store.close)
         return store
+
+    def _open_extractor(
+        self, clock: SystemClock, store: Store, originals: DatabaseOriginals | None, stops: ExitStack
+    ) -> Extractor | None:
+        given = self._settings.extract
+        if not given.enabled:
+            return None
+        # Only now: a client for HTTP and a sandbox are loaded where somebody is to be asked.
+        from pinch_server.extract.chosen import open_extractor  # noqa: PLC0415
+        from pinch_server.extract.sandbox import SandboxError  # noqa: PLC0415
+
+        try:
+            extractor, close = open_extractor(
+                given,
+                self._metrics.extraction,
+                clock.monotonic,
+                counter_of(self._settings),
+                store.frozen,
+                store.spending(given.daily_usd),
+                originals,
+            )
+        except SandboxError as error:
+            raise StartError(f"{error}; or set extract.enabled to false") from error
+        stops.callback(close)
+        return extractor
 
     def _open_originals(self, store: Store) -> DatabaseOriginals | None:
         given = self._settings.originals

@@ -260,7 +260,7 @@ class Filtering:
 
 def refusal_of(refused: Refused) -> str:
     """Why a result was refused, as a label: the first strategy's reason says it."""
-    reason = refused.reasons[0] if refused.reasons else ""
+    reason = refused.kinds[0] if refused.kinds else ""
     return next((known for known in REFUSALS if reason.startswith(known)), OTHER_REFUSAL)
 
 

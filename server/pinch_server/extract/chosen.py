@@ -1,0 +1,216 @@
+"""The extractor that the settings choose."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Final, Protocol
+from urllib.parse import urlsplit
+
+from pinch_server.core.counting import Counter
+from pinch_server.core.extraction.candidate_gate import Caps
+from pinch_server.core.extraction.economics import HAIKU, ModelPrices
+from pinch_server.core.extraction.guard import window_of
+from pinch_server.core.extraction.request_gate import Rules
+from pinch_server.extract.anthropic import Anthropic
+from pinch_server.extract.api import Api
+from pinch_server.extract.consideration import ExtractionObserver, Originals, SettlesForms
+from pinch_server.extract.exchange import Exchange
+from pinch_server.extract.extractor import ModelExtractor
+from pinch_server.extract.filtering import Filtering
+from pinch_server.extract.metered import MeteredModel, Spending
+from pinch_server.extract.model import ModelFault, Reply
+from pinch_server.extract.openai import OWN_HOST, OpenAI
+from pinch_server.extract.outcome import Aggressiveness, FilterOptions, Strategy
+from pinch_server.extract.policy import ExtractionPolicy
+from pinch_server.extract.prompts.context import ContextMode
+from pinch_server.extract.prompts.task import PROMPT_VERSION
+from pinch_server.extract.sandbox import Sandbox
+from pinch_server.extract.writing import FilterWriter
+from pinch_server.outbound.breaker import Breaker
+from pinch_server.settings import ExtractModelSettings, ExtractSettings
+
+_SKIPS: Final = {"auto": None, "on": True, "off": False}
+_HAIKU: Final = "haiku"
+
+
+class ChosenObserver(ExtractionObserver, Protocol):
+    """Counts what extraction does, and what its model is asked."""
+
+    def model_called(
+        self, result: str, *, cost_usd: float, latency_ms: float, tokens: tuple[int, int, int, int]
+    ) -> None:
+        """Counts a call to the model: how it ended, its cost (USD), time (milliseconds) and tokens."""
+        ...
+
+
+def open_extractor(
+    settings: ExtractSettings,
+    observer: ChosenObserver,
+    monotonic: Callable[[], float],
+    counter: Counter,
+    store: SettlesForms,
+    spending: Spending,
+    originals: Originals | None = None,
+) -> tuple[ModelExtractor, Callable[[], None]]:
+    """Makes ready what extraction needs; nothing is asked of a model yet.
+
+    Args:
+        settings: What the operator has set.
+        observer: Counts.
+        monotonic: A clock that never goes back (seconds).
+        counter: The estimate in force.
+        store: Keeps texts and forms.
+        spending: What a day may cost.
+        originals: Keeps originals; None where nobody does.
+
+    Returns:
+        The extractor, and what closes it.
+
+    Raises:
+        SandboxError: Programs cannot be run here.
+    """
+    policy = policy_of(settings, shares=originals is not None)
+    sandbox = Sandbox()
+    sandbox.start()
+    model = _model(settings.model, observer, monotonic, spending) if policy.needs_model else None
+    writer = FilterWriter(
+        model,
+        sandbox,
+        counter,
+        options_of(settings),
+        ContextMode(settings.context),
+        settings.context_messages,
+    )
+    filtering = Filtering(
+        writer,
+        store,
+        observer,
+        monotonic,
+        seconds=policy.seconds,
+        most_waiting=settings.queue,
+        shares=policy.shares,
+    )
+    extractor = ModelExtractor(policy, filtering, store, observer, originals)
+
+    def close() -> None:
+        # What is under way ends with its endpoint and its sandbox, so that nobody waits for it.
+        if model is not None:
+            model.close()
+        sandbox.close()
+        extractor.close()
+
+    return extractor, close
+
+
+def policy_of(settings: ExtractSettings, *, shares: bool) -> ExtractionPolicy:
+    """What the settings say about extraction.
+
+    Args:
+        settings: The settings.
+        shares: Whether originals are kept, so that a rewritten text may be had by other sessions.
+    """
+    trigger, cold = settings.trigger, settings.cold_cache
+    model = settings.model
+    needs_model = Strategy(settings.strategy) is not Strategy.DETERMINISTIC
+    return ExtractionPolicy(
+        rules=Rules(
+            per_output=settings.per_output,
+            fire_on=settings.fire_on,
+            min_output_tokens=trigger.min_output_tokens,
+            min_request_tokens=trigger.min_request_tokens,
+            min_messages=trigger.min_messages,
+            min_request_share=trigger.min_request_share,
+            min_output_share=trigger.min_output_share,
+            huge_output_share=trigger.huge_output_share,
+            every_n_requests=settings.every_n_requests,
+            sweeps_cold=cold.enabled,
+            cold_min_tokens=cold.min_tokens,
+            cold_min_idle_seconds=cold.min_idle_seconds,
+        ),
+        caps=Caps(settings.max_per_request, settings.max_per_session, cold.max_calls),
+        is_inline=settings.mode == "inline",
+        seconds=model.timeout_seconds,
+        model=model.name if needs_model else "",
+        prices=prices_of(model),
+        window=window_of(model.max_input_tokens, model.name),
+        prompt_version=PROMPT_VERSION,
+        fingerprint=_fingerprint(settings),
+        needs_model=needs_model,
+        allows_caching=settings.allow_on_caching_backend,
+        has_gate=settings.economic_gate,
+        counts_elision=settings.baseline == "elision",
+        skips_reads=_SKIPS[settings.skip_reads],
+        keep_ratio=FilterOptions().min_keep_ratio,
+        shares=shares,
+    )
+
+
+def options_of(settings: ExtractSettings) -> FilterOptions:
+    """How the settings have results filtered."""
+    strategy = Strategy(settings.strategy)
+    return FilterOptions(
+        strategy=strategy,
+        aggressiveness=Aggressiveness(settings.aggressiveness),
+        rewrite=settings.rewrite,
+        # Where a model fails the elision stands: a window of text is no better.
+        allow_deterministic=strategy is Strategy.DETERMINISTIC,
+        max_chars=settings.max_chars,
+        seconds=settings.model.timeout_seconds,
+    )
+
+
+def prices_of(settings: ExtractModelSettings) -> ModelPrices | None:
+    """What the model charges: as set, else by its name; None where neither says."""
+    if not settings.prompt_price:
+        return HAIKU if _HAIKU in settings.name else None
+    prompt = float(Decimal(settings.prompt_price))
+    return ModelPrices(
+        prompt,
+        float(Decimal(settings.completion_price or "0")) or 5 * prompt,
+        float(Decimal(settings.cache_write_price or "0")) or 1.25 * prompt,
+        float(Decimal(settings.cache_read_price or "0")) or 0.1 * prompt,
+    )
+
+
+def _fingerprint(settings: ExtractSettings) -> str:
+    options = options_of(settings)
+    shaping = [
+        settings.strategy,
+        options.floor_tokens if options.strategy is Strategy.AUTO else 0,
+        options.rewrite,
+        options.allow_deterministic,
+        round(options.min_keep_ratio, 4),
+        options.max_chars,
+        settings.aggressiveness,
+    ]
+    return hashlib.sha256(json.dumps(shaping).encode()).hexdigest()[:16]
+
+
+def _model(
+    settings: ExtractModelSettings,
+    observer: ChosenObserver,
+    monotonic: Callable[[], float],
+    spending: Spending,
+) -> MeteredModel:
+    api: Api = Anthropic()
+    if settings.provider == "openai":
+        api = OpenAI(is_own=urlsplit(settings.endpoint).hostname == OWN_HOST)
+    exchange = Exchange(settings.endpoint.rstrip("/") + api.path, api.headers(settings.api_key))
+
+    def ended(answer: Reply | ModelFault) -> None:
+        usage = answer.usage
+        result = answer.slug if isinstance(answer, ModelFault) else _answered(answer)
+        observer.model_called(
+            result,
+            cost_usd=answer.cost_usd,
+            latency_ms=answer.latency_ms,
+            tokens=(usage.prompt, usage.completion, usage.cache_read, usage.cache_write),
+        )
+
+    prices = prices_of(settings)
+    return MeteredModel(settings.name, api, exchange, prices, spending, Breaker(monotonic), monotonic, ended)
+
+
+def _answered(reply: Reply) -> str:
+    return "truncated" if reply.is_truncated else "answered"
