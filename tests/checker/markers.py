@@ -13,6 +13,7 @@ from typing import Any
 from tests.checker.cuts import cluster_around, excuses_move, split_at
 from tests.checker.derivations import Derivation, bare_marker, derivations
 from tests.checker.dialects import UNNAMED_TOOL
+from tests.checker.extractions import extraction_rules, is_extraction
 
 SIDE = 1500
 """Code points that a head or a tail may keep."""
@@ -63,6 +64,8 @@ def violations(
     found: list[str] = []
     for at in changed:
         found += _text_rules(olds[at], news[at], f"text {at}")
+    if len(olds) == 1 and changed and is_extraction(news[0]):
+        return found + extraction_rules(olds[0], news[0], limits or {})
     placeholders = [at for at in changed if _is_placeholder(olds[at], news[at])]
     if placeholders:
         found += _placeholder_rules(olds, news, placeholders, name, is_error, limits or {})

@@ -225,6 +225,18 @@ def test_a_refusal_is_remembered_and_a_fault_is_not(engine: Engine) -> None:
         assert running.writer.asked
 
 
+@pytest.mark.parametrize("odd", ["a zero \0 inside", "half a pair \ud83d"])
+def test_what_no_database_keeps_is_refused_for_good(engine: Engine, odd: str) -> None:
+    """A text that could not be kept is a refusal, so that nobody pays for it again."""
+    with replica(engine, writer=Scripted(filter=lambda _: odd)) as running:
+        assert extracted_edits(running.call(CHAT).edits) == []
+        assert running.filtering.idle(60)
+        assert running.metric('pinch_extraction_filters_total{filter="other"}') > 0
+    with replica(engine) as running:
+        running.call([*CHAT[:1], *CHAT[1:]])
+        assert running.writer.asked == []
+
+
 def test_a_text_longer_than_the_elision_is_not_sent(engine: Engine) -> None:
     """An accepted text that would ship more than the elision is kept for no seat, and the reply says why."""
     with replica(engine, writer=Scripted(filter=lambda job: job.text[: len(job.text) - 500])) as running:

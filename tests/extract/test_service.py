@@ -23,6 +23,7 @@ from pinch_server.settings import (
     StoreSettings,
 )
 from pinch_server.store import migrate
+from tests.checker.check import check, check_edits
 from tests.core.builders import Chat
 from tests.extract.sessions import LIMITS, points, session
 from tests.services.model_server import ModelServer
@@ -93,6 +94,21 @@ def metric(app: App, line: str) -> float:
     return float(next(row for row in rows if row.startswith(f"{line} ")).rsplit(" ", 1)[1])
 
 
+def judged(chat: Chat, reply: pb.PruneResponse) -> list[str]:
+    """What the judge finds wrong with a reply."""
+    before = json.dumps({"model": "m", "messages": chat}).encode()
+    edits = [
+        {
+            "offset": edit.offset,
+            "length": edit.length,
+            "replacement": edit.replacement,
+            "replaced_sha256": edit.replaced_sha256,
+        }
+        for edit in reply.edits
+    ]
+    return [*check_edits(before, edits), *check("openai-chat", before, reply.body.json)]
+
+
 def extractions(reply: pb.PruneResponse) -> list[str]:
     return [json.loads(edit.replacement) for edit in reply.edits if edit.extracted]
 
@@ -112,6 +128,7 @@ def test_a_model_s_filter_ships(tmp_path: Path, server: ModelServer) -> None:
         assert any(f"pinch expand {reference}" in text for text in texts)
         told = [one for one in reply.extractions if one.HasField("sent_tokens")]
         assert len(told) == len(texts)
+        assert judged(CHAT, reply) == []
         assert {(one.gate, one.fresh) for one in told} == {("allowed", True)}
         assert all(one.saving_usd and one.call_usd and one.content_class for one in told)
         assert metric(app, 'pinch_extraction_filters_total{filter="accepted"}') >= len(texts)
@@ -133,6 +150,7 @@ def test_two_replicas_on_one_database_ship_the_same(
         for turn, end in enumerate(points(LONG)):
             reply, again = (called(app, LONG[:end]) for app in ((one, two), (two, one))[turn % 2])
             assert [e.replacement for e in reply.edits] == [e.replacement for e in again.edits]
+            assert judged(LONG[:end], reply) == []
             for edit in reply.edits:
                 # What an event trims further is another action; under one it never changes.
                 place = (edit.message_index, edit.action)

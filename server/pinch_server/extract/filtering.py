@@ -2,6 +2,7 @@
 
 import logging
 import queue
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock, Thread
@@ -22,6 +23,7 @@ RETRY_SECONDS: Final = 60.0
 """How long a content is left alone when nobody could be asked about it (seconds)."""
 _LOG: Final = logging.getLogger(__name__)
 
+_UNKEEPABLE: Final = re.compile("[\0\ud800-\udfff]")
 _PASSING: Final = ("model call failed", "no model", "sandbox panic")
 
 
@@ -233,7 +235,7 @@ class Filtering:
         self._learn(job, outcome)
         if isinstance(outcome, Written):
             text = extracted(job.text, outcome.projected, outcome.summary, job.reference)
-            made = FrozenText(text)
+            made = FrozenText(text) if _can_be_kept(text) else FrozenText(None, OTHER_REFUSAL)
             is_for_all = outcome.is_deletion_only or self._shares
             key = job.shared_key if is_for_all else job.session_key
         else:
@@ -262,6 +264,11 @@ def refusal_of(refused: Refused) -> str:
     """Why a result was refused, as a label: the first strategy's reason says it."""
     reason = refused.kinds[0] if refused.kinds else ""
     return next((known for known in REFUSALS if reason.startswith(known)), OTHER_REFUSAL)
+
+
+def _can_be_kept(text: str) -> bool:
+    """Whether every database takes a text: PostgreSQL takes no zero, and none takes half a surrogate pair."""
+    return _UNKEEPABLE.search(text) is None
 
 
 def _ran_out(calls: Sequence[Call]) -> bool:

@@ -302,6 +302,8 @@ class Settings(BaseSettings):
             "embedding": [ranking.endpoint and ranking.model, ranking.min_candidates],
             **asdict(to_limits(self)),
         }
+        if self.extract.enabled:
+            shaping["extract"] = self.extract.model_dump(mode="json", exclude={"model": {"api_key"}})
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -35,6 +35,8 @@ REFUSALS: Final = (
     "runtime error",
     "sandbox panic",
     "input above the sandbox limit",
+    "program above the sandbox limit",
+    "not a list",
     "bad program result",
     "program produced an empty OUTPUT",
     "result not smaller",
