@@ -9,6 +9,7 @@ from bench.corpus import Conversation
 from pinch_server.core.conversation import TextPart
 from pinch_server.core.counting import Counter
 from pinch_server.core.event import oldest_first
+from pinch_server.core.extraction.candidate_gate import Candidate, can_fit
 from pinch_server.core.extraction.classes import classify
 from pinch_server.core.extraction.considered import Job
 from pinch_server.core.extraction.economics import (
@@ -30,7 +31,7 @@ from pinch_server.core.plan import Action
 from pinch_server.core.pricing import CacheState
 from pinch_server.core.turn_frame import readable_text
 from pinch_server.extract.filtering import Writer, refusal_of
-from pinch_server.extract.outcome import Written
+from pinch_server.extract.outcome import FilterOptions, Written
 from pinch_server.formats.body import read_body
 
 SECONDS = 30.0
@@ -225,6 +226,9 @@ def _arm(results: Sequence[Filtered], state: CacheState, name: str) -> Arm:
     for one in results:
         result = one.elided
         if name != "ungated":
+            candidate = Candidate(result.text, result.tokens, elided_tokens=result.elided_tokens)
+            if not can_fit(candidate, FilterOptions().min_keep_ratio):
+                continue
             share = classify(result.text).removed_share
             spared = result.tokens - result.elided_tokens if name == "elision" else 0
             terms = Terms(

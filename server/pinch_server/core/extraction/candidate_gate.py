@@ -15,6 +15,8 @@ from pinch_server.core.extraction.request_gate import Opened
 _READ_LINES: Final = 40
 _LEAST_LINES: Final = 8
 _READ_SHARE: Final = 0.6
+_KEPT_SHARE: Final = 0.75
+"""What the last line of an extraction and the notes at its gaps leave to its text."""
 _NUMBERED_LINE: Final = re.compile(r" {0,6}\d+[\t ]")
 
 
@@ -130,10 +132,13 @@ def gate_of(candidate: Candidate, opened: Opened, around: Around, shown_tokens: 
         return Gate.FILE_READ
     if needed_tokens(shown_tokens, around.goal_tokens) > around.model_window:
         return Gate.OVER_CONTEXT
+    return Gate.ALLOWED if can_fit(candidate, around.keep_ratio) else Gate.CANNOT_FIT
+
+
+def can_fit(candidate: Candidate, keep_ratio: float) -> bool:
+    """Whether what a filter must keep at least is not more than the excerpt in whose place it would stand."""
     elided = candidate.elided_tokens
-    if elided is not None and candidate.tokens * around.keep_ratio > elided:
-        return Gate.CANNOT_FIT
-    return Gate.ALLOWED
+    return elided is None or candidate.tokens * keep_ratio <= elided * _KEPT_SHARE
 
 
 def _settled(candidate: Candidate, opened: Opened, around: Around) -> Gate | None:

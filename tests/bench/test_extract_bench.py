@@ -1,0 +1,60 @@
+"""The yardstick of extraction: what it counts, and that its gate loses less than asking always."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bench.conversations import generate_bytes
+from bench.corpus import conversations
+from bench.extract.__main__ import as_json, main, measure
+from bench.extract.measure import Filtered, arms
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two made sessions, as files."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for seed in (3, 4):
+        body = generate_bytes(seed, tokens=60_000, format="openai-chat", images=False)
+        (folder / f"made-{seed}.openai.json").write_bytes(body)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(corpus: Path) -> list[Filtered]:
+    return measure(list(conversations(corpus)), 0.5, Console(quiet=True))
+
+
+def test_what_is_sent_is_no_longer_than_the_elision(found: list[Filtered]) -> None:
+    """An extraction is sent where it was accepted and fits; what is sent of every result is counted."""
+    assert found
+    assert any(one.is_sent for one in found)
+    for one in found:
+        assert one.sent_tokens <= one.elided.elided_tokens or not one.is_sent
+        assert one.outcome == "accepted" or not one.is_sent
+        assert one.cost_usd > 0
+    told = as_json(found, list(arms(found)))
+    assert sum(told["outcomes"].values()) == told["results"] == sum(row["results"] for row in told["classes"])
+    assert all(0 <= row["removed"] <= 1 for row in told["classes"])
+
+
+def test_the_gate_loses_no_more_than_asking_always(found: list[Filtered]) -> None:
+    """Against what Pinch sends without extraction, either gate nets at least what asking always does."""
+    net = {(arm.regime, arm.name): arm.beyond_elision_usd - arm.cost_usd for arm in arms(found)}
+    assert len(net) == 9
+    for regime in ("warm", "cold", "none"):
+        assert net[regime, "whole"] >= net[regime, "ungated"]
+        assert net[regime, "elision"] >= net[regime, "ungated"]
+
+
+def test_the_command_prints_tables_and_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tables for people, JSON for scripts, and a status that fails where there is nothing to measure."""
+    assert main(["--corpus", str(corpus), "--every", "2"]) == 0
+    assert "gate, against" in capsys.readouterr().out
+    assert main(["--corpus", str(corpus), "--every", "2", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["arms"]) == 9
+    assert main(["--corpus", str(corpus / "none")]) == 1
