@@ -28,6 +28,8 @@ from pinch_server.extract.sandbox import Sandbox
 from pinch_server.extract.writing import FilterWriter
 from pinch_server.settings import ExtractSettings
 
+_ARMS = {"ungated": "nobody", "gate": "the gate", "told": "the gate, told the calls to come"}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measures, and prints tables or JSON; status 1 where there is nothing to measure."""
@@ -110,7 +112,7 @@ def show(console: Console, found: Sequence[Filtered], decided: Sequence[Arm]) ->
     for arm in decided:
         table.add_row(
             arm.regime,
-            arm.name if arm.name == "ungated" else f"gate, against the {arm.name}",
+            _ARMS[arm.name],
             str(arm.calls),
             str(arm.sent),
             f"{arm.cost_usd:.3f}",

@@ -99,7 +99,7 @@ class Arm:
 
     Attributes:
         regime: What the provider's cache holds.
-        name: `ungated`, or what the gate measures a saving against.
+        name: `ungated`, `gate`, or `told`: the gate of a caller that knows how many calls follow.
         calls: Results that the model was asked about.
         sent: Those of them that are sent extracted.
         cost_usd: What the calls cost (USD).
@@ -210,9 +210,9 @@ def _kept(needed: frozenset[str], text: str) -> float | None:
 
 
 def arms(results: Sequence[Filtered]) -> Iterator[Arm]:
-    """Each regime decided without a gate, and by the gate with either baseline."""
+    """Each regime decided by nobody, by the gate, and by the gate of a caller that knows what follows."""
     for state in CacheState:
-        for name in ("ungated", "whole", "elision"):
+        for name in ("ungated", "gate", "told"):
             yield _arm(results, state, name)
 
 
@@ -230,16 +230,15 @@ def _arm(results: Sequence[Filtered], state: CacheState, name: str) -> Arm:
             if not can_fit(candidate, FilterOptions().min_keep_ratio):
                 continue
             share = classify(result.text).removed_share
-            spared = result.tokens - result.elided_tokens if name == "elision" else 0
             terms = Terms(
                 result.tokens,
-                learned.removed_share if share is None else share,
+                learned.removed_share(share),
                 state,
                 result.text in seen,
                 result.messages,
                 prices,
                 call_cost(result.tokens, GOAL_TOKENS, HAIKU, learned.call_usd),
-                spared,
+                result.later if name == "told" else None,
             )
             times = explored.get(result.session, 0)
             verdict = weigh(terms, Allowance(True, False, learned.may_explore(times)))

@@ -1,5 +1,7 @@
 """Extraction in the seat of an elision: frozen before the first trim, never swapped in, alike everywhere."""
 
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +14,16 @@ from sqlalchemy import Engine, event, text
 from pinch_server.core.chat import read_chat
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import COUNTERS, Chars3
-from pinch_server.core.extraction.candidate_gate import Gate
+from pinch_server.core.extraction.candidate_gate import Caps, Gate
 from pinch_server.core.extraction.form import extracted, is_extracted
 from pinch_server.core.limits import TrimStyle
 from pinch_server.core.plan import Action
 from pinch_server.core.planning import measure, plan_pruning
+from pinch_server.core.pricing import CacheContext
 from pinch_server.decide import CallContext
 from pinch_server.store import migrate
 from pinch_server.store.engine import open_engine, writing
+from pinch_server.store.originals import DatabaseOriginals
 from tests.core.builders import user
 from tests.extract.sessions import (
     LIMITS,
@@ -271,6 +275,45 @@ def test_a_caching_backend_is_declined_with_its_reason(engine: Engine) -> None:
     assert all(one.call_usd > 0 and one.content_class for one in told)
 
 
+def test_a_cold_sweep_needs_a_cache_that_is_gone_for_certain(engine: Engine) -> None:
+    """With sweeps on a cold cache is made use of, a warm or unknown one is not; a sweep has its own cap."""
+    rules = replace(POLICY.rules, sweeps_cold=True)
+    policy = replace(POLICY, has_gate=True, rules=rules, caps=Caps(per_sweep=2))
+    minute = 60 * 1_000_000
+    now = time.time_ns() // 1_000
+    caches = {
+        "unknown": CacheContext(),
+        "fresh": CacheContext(last_call_unix_micros=now - 5 * minute, ttl_seconds=300),
+        "gone": CacheContext(last_call_unix_micros=now - 7 * minute, ttl_seconds=300),
+    }
+    asked = {}
+    for name, cache in caches.items():
+        with replica(engine, replace(policy, fingerprint=name)) as running:
+            decided = running.call(CHAT, context=CallContext(cache=cache, prompt_rate="30"))
+            assert running.filtering.idle(60)
+            asked[name] = len(running.writer.asked)
+    assert asked == {"unknown": 0, "fresh": 0, "gone": 2}
+    assert Gate.OVER_SWEEP in {told.gate for told in decided.considering}
+
+
+def test_what_the_agent_asked_for_whole_is_left_alone(engine: Engine) -> None:
+    """A content whose original was asked for is not extracted for its tenant any more."""
+    originals = DatabaseOriginals(engine, "a secret", ttl_seconds=100, max_chars=10**6, max_bytes=10**8)
+    with replica(engine, originals=originals) as running:
+        first = running.call(CHAT)
+        places = extracted_edits(first.edits)
+        originals.close()
+        reopened = DatabaseOriginals(engine, "a secret", ttl_seconds=100, max_chars=10**6, max_bytes=10**8)
+        reference = next(edit.reference for edit in first.edits if edit.is_extracted)
+        assert reopened.expand("", reference) == CHAT[places[0]]["content"]
+        other = [user("another session about a handler"), *CHAT[1:]]
+        decided = running.call(other)
+        reopened.close()
+    gates = {told.message: told.gate for told in decided.considering}
+    assert gates[places[0]] is Gate.EXPANDED
+    assert places[0] not in extracted_edits(decided.edits)
+
+
 def test_an_error_inside_leaves_the_plan(one: Replica) -> None:
     """Whatever fails in an extractor, the caller gets the plan."""
 
@@ -284,8 +327,6 @@ def test_an_error_inside_leaves_the_plan(one: Replica) -> None:
 
 def test_a_hanging_database_holds_nobody_up(engine: Engine) -> None:
     """A database that hangs costs a call its extractions and no more than its wait."""
-    import threading
-
     released = threading.Event()
 
     def hang(*_: object) -> None:

@@ -139,7 +139,6 @@ def policy_of(settings: ExtractSettings, *, shares: bool) -> ExtractionPolicy:
         needs_model=needs_model,
         allows_caching=settings.allow_on_caching_backend,
         has_gate=settings.economic_gate,
-        counts_elision=settings.baseline == "elision",
         skips_reads=_SKIPS[settings.skip_reads],
         keep_ratio=FilterOptions().min_keep_ratio,
         shares=shares,

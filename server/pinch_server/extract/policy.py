@@ -22,7 +22,6 @@ class ExtractionPolicy:
         needs_model: Whether results are shortened by a model at all.
         allows_caching: Whether providers that cache prompts are served too.
         has_gate: Whether a call must be expected to pay.
-        counts_elision: Whether only what goes beyond the elision is saved.
         skips_reads: Whether line-numbered reads are left alone; None: where the provider caches.
         keep_ratio: Least share of the tokens that an accepted result keeps (0 to 1).
         prompt_version: Names the prompts and what the checks mean.
@@ -42,7 +41,6 @@ class ExtractionPolicy:
     needs_model: bool = True
     allows_caching: bool = False
     has_gate: bool = True
-    counts_elision: bool = False
     skips_reads: bool | None = None
     keep_ratio: float = 0.05
     shares: bool = False

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Final
 
 from pinch_server.core.extraction.candidate_gate import Around, Candidate, Gate, Known, capped, gate_of
 from pinch_server.core.extraction.classes import classify
@@ -26,9 +25,6 @@ from pinch_server.core.extraction.seats import Seat
 from pinch_server.core.pricing import CacheState
 from pinch_server.extract.policy import ExtractionPolicy
 from pinch_server.extract.remembered import MOST_SEEN, MOST_SESSIONS, Recent, SessionFacts
-
-TYPICAL_ELIDED_TOKENS: Final = 1_000
-"""What an elision leaves, where none was made yet (tokens)."""
 
 
 @dataclass(slots=True)
@@ -120,13 +116,9 @@ class Weighing:
 
     def _verdict(self, seat: Seat, share: float | None, *, was_seen: bool) -> Verdict:
         policy = self.policy
-        removed_already = 0
-        if policy.counts_elision:
-            left = TYPICAL_ELIDED_TOKENS if seat.elided_tokens is None else seat.elided_tokens
-            removed_already = max(0, seat.tokens - left)
         terms = Terms(
             seat.tokens,
-            self.learned.removed_share if share is None else share,
+            self.learned.removed_share(share),
             self.state,
             was_seen,
             len(self.call.tally.messages),
@@ -137,7 +129,7 @@ class Weighing:
                 policy.prices,
                 self.learned.call_usd,
             ),
-            removed_already,
+            self.call.cache.further_calls,
         )
         return weigh(
             terms,

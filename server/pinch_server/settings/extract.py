@@ -112,10 +112,6 @@ class ExtractSettings(BaseModel, frozen=True, extra="forbid"):
     economic_gate: bool = Field(
         default=True, description="Whether a call must be expected to save more than it costs."
     )
-    baseline: Literal["whole", "elision"] = Field(
-        default="whole",
-        description="What its saving is measured against: the whole result, or the elision it replaces.",
-    )
     strategy: Literal["code", "single", "rlm", "auto", "deterministic"] = Field(
         default="code", description="How a result is shortened; deterministic: without a model."
     )

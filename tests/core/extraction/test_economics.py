@@ -191,8 +191,8 @@ def test_as_much_saved_as_spent_does_not_pay() -> None:
     assert weigh(cold, ANY).reason is Reason.NOT_PAID
 
 
-def test_only_what_goes_beyond_the_elision_counts_where_that_is_asked() -> None:
-    """What an elision removes for nothing is no merit of a filter."""
-    terms = Terms(10_000, 0.3, CacheState.NONE, False, 1, PromptPrices(), 0.01, already_removed=9_000)
-    assert terms.removed == 0
-    assert not weigh(terms, ANY).is_allowed
+def test_the_callers_word_on_later_calls_counts() -> None:
+    """Where the caller says how many calls are to follow, no prior is asked."""
+    terms = Terms(10_000, 0.3, CacheState.NONE, True, 30, PromptPrices(), 0.01, further_calls=0)
+    assert terms.reuses == 0
+    assert terms.saving_usd == pytest.approx(3_000 * 3 / 1e6)

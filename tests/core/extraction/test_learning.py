@@ -17,7 +17,15 @@ from pinch_server.core.extraction.learning import Learned
 )
 def test_the_share_is_the_prior_until_there_is_evidence(tokens: int, removed: int, share: float) -> None:
     """The expected share goes from 0.12 towards what was observed, by weight, and never over 0.60."""
-    assert Learned().observed(tokens, removed).removed_share == pytest.approx(share)
+    assert Learned().observed(tokens, removed).removed_share() == pytest.approx(share)
+
+
+def test_a_classs_share_gives_way_to_what_this_writer_removes() -> None:
+    """The share of a class is what was measured elsewhere, until there is evidence of one's own."""
+    assert Learned().removed_share(0.655) == 0.655
+    learned = Learned().observed(8_000, 4_000)
+    assert learned.removed_share(0.028) == pytest.approx(0.5 * 0.5 + 0.5 * 0.028)
+    assert learned.removed_share(0.655) == pytest.approx(0.5 * 0.5 + 0.5 * 0.655)
 
 
 def test_exploring_ends_with_evidence_with_its_number_and_with_slow_models() -> None:

@@ -128,7 +128,7 @@ class Terms:
         messages: Messages of the conversation.
         prices: What the agent's model charges.
         call_usd: What the call is expected to cost (USD).
-        already_removed: What goes without any model (tokens); only what is removed beyond it counts.
+        further_calls: Later calls that the caller expects; None where it did not say.
     """
 
     tokens: int
@@ -138,16 +138,18 @@ class Terms:
     messages: int
     prices: PromptPrices
     call_usd: float
-    already_removed: int = 0
+    further_calls: int | None = None
 
     @property
     def removed(self) -> float:
         """What the call is expected to remove (tokens)."""
-        return max(0.0, self.tokens * self.removed_share - self.already_removed)
+        return self.tokens * self.removed_share
 
     @property
     def reuses(self) -> int:
-        """Later calls that are expected to repeat the result."""
+        """Later calls that are expected to repeat the result: what the caller says, else a prior."""
+        if self.further_calls is not None:
+            return self.further_calls
         if self.was_seen:
             return REUSES_SEEN
         return REUSES_LONG if self.messages >= LONG_MESSAGES else REUSES

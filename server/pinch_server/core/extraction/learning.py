@@ -34,14 +34,20 @@ class Learned:
     spent_usd: float = 0.0
     latencies_ms: tuple[float, ...] = ()
 
-    @property
-    def removed_share(self) -> float:
-        """What a filter is expected to remove of a text of no known class (0 to 1)."""
+    def removed_share(self, of_class: float | None = None) -> float:
+        """What a filter is expected to remove (0 to 1).
+
+        What this writer was seen to remove weighs more the more there is of it; before that, the prior holds.
+
+        Args:
+            of_class: What filters were seen to remove of the text's class; None where it has none.
+        """
+        prior = PRIOR_SHARE if of_class is None else of_class
         if self.seen_tokens < EVIDENCE_TOKENS:
-            return PRIOR_SHARE
+            return prior
         observed = self.removed_tokens / self.seen_tokens
         weight = self.seen_tokens / (self.seen_tokens + PRIOR_TOKENS)
-        return min(max(weight * observed + (1 - weight) * PRIOR_SHARE, 0.0), MOST_SHARE)
+        return min(max(weight * observed + (1 - weight) * prior, 0.0), max(MOST_SHARE, prior))
 
     @property
     def call_usd(self) -> float | None:
