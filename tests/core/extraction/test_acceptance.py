@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pinch_server.core.counting import O200k
 from pinch_server.core.extraction.acceptance import Accepted, Refusal, Rejected, Terms, accept, fits
-from pinch_server.core.extraction.derivation import is_subsequence
+from pinch_server.core.extraction.derivation import is_subsequence, traced_share
 from pinch_server.core.extraction.notes import content_lines, is_note, without_notes
 
 LOG = "\n".join(
@@ -149,6 +149,25 @@ def test_a_table_of_json_is_accepted() -> None:
     assert isinstance(accept(body, table, terms()), Accepted)
 
 
+def test_lines_cut_at_a_width_are_accepted() -> None:
+    """Lines cut in the middle of a word are derived, however short they are."""
+    body = "\n".join(f"{line} and then something more was done by the worker" for line in LINES)
+    for width in (13, 24, 37):
+        cut = "\n".join(line[:width] for line in body.split("\n"))
+        assert isinstance(accept(body, cut, terms()), Accepted)
+
+
+def test_a_line_said_again_and_again_is_invention() -> None:
+    """One line of the body repeated is found once; the copies are not derived."""
+    assert refusal(LOG, f"{LINES[0]}\n" * 60, terms()).refusal is Refusal.NOT_DERIVED
+
+
+def test_another_texts_lines_are_refused() -> None:
+    """Lines of another text of the same kind are not derived from this one."""
+    other = "\n".join(line.replace("handled", "refused").replace("request", "caller") for line in LINES[::3])
+    assert refusal(LOG, other, terms()).refusal is Refusal.NOT_DERIVED
+
+
 def test_another_order_is_refused() -> None:
     """The body's lines turned round are not derived in order."""
     turned = "\n".join(reversed(LINES[:150]))
@@ -225,6 +244,13 @@ texts = st.lists(
     st.text(st.sampled_from('ab{}[]":, .\n\r\t10é漢…'), max_size=12) | st.just("... 3 lines elided ..."),
     max_size=30,
 ).map("\n".join)
+
+
+@given(body=texts, result=texts)
+def test_a_share_is_a_share(body: str, result: str) -> None:
+    """The traced share lies between 0 and 1, and a text is wholly traced in itself."""
+    assert 0.0 <= traced_share(body, result) <= 1.0
+    assert traced_share(body, body) == 1.0
 
 
 @given(body=texts, picks=st.lists(st.booleans(), min_size=31, max_size=31))

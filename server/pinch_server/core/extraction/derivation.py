@@ -9,8 +9,8 @@ from typing import Any, Final
 
 LOOK_AHEAD: Final = 4_096
 """How far from the last match a word is looked for (characters)."""
-_TRACED: Final = 0.9
-"""Share of a line that makes it one of the body's, rewritten."""
+_TRACED: Final = 0.75
+"""Share of a line that makes it one of the body's, said otherwise."""
 _VAIN_LOOKS: Final = 300
 """Lines that are looked for in all of the body and not found there; further ones are looked for near by."""
 _MISSES: Final = 20_000
@@ -31,8 +31,9 @@ def traced_share(body: str, result: str) -> float:
     """The share of a result's letters and digits that stand in the body, in the same order (0 to 1).
 
     A line of the body counts whole. Of any other line each word must follow the last match, whole and within
-    4,096 characters, or follow the start of the next line that holds the longest of them. A line of which
-    less than nine tenths is found does not move the place where the next one is looked for.
+    4,096 characters, or follow the start of the next line that holds the longest of them; the last may be
+    cut. A line of which less than three quarters are found does not move the place where the next is looked
+    for.
     """
     lines = [line.strip() for line in result.split("\n")]
     total = sum(len(word) for line in lines for word in _WORD.findall(line))
@@ -88,14 +89,15 @@ class _Tracer:
 
     def _match(self, words: list[str], at: int) -> tuple[int, int]:
         found = 0
-        for word in words:
-            place = self._find(word, at)
+        last = len(words) - 1
+        for number, word in enumerate(words):
+            place = self._find(word, at, may_be_cut=number == last)
             if place >= 0:
                 found += len(word)
                 at = place + len(word)
         return found, at
 
-    def _find(self, word: str, at: int) -> int:
+    def _find(self, word: str, at: int, *, may_be_cut: bool) -> int:
         if self._misses <= 0:
             return -1
         body = self._body
@@ -105,10 +107,9 @@ class _Tracer:
             if place < 0:
                 break
             end = place + len(word)
-            is_whole = not _joins(body[place - 1 : place], word[0]) and not _joins(
-                word[-1], body[end : end + 1]
-            )
-            if is_whole or len(word) >= _LONG:
+            is_begun = not _joins(body[place - 1 : place], word[0])
+            is_ended = may_be_cut or not _joins(word[-1], body[end : end + 1])
+            if (is_begun and is_ended) or len(word) >= _LONG:
                 return place
             place = body.find(word, place + 1, until)
         self._misses -= 1
