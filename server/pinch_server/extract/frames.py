@@ -14,7 +14,6 @@ _FAULT: Final = b"F"
 _DIED: Final = b"D"
 _MOST: Final = MOST_INPUT_BYTES + 65_536
 """Longest text of a frame (bytes); more is no frame of ours."""
-_CHUNK: Final = 1 << 18
 
 
 class BrokenFrameError(Exception):
@@ -87,22 +86,23 @@ def _receive(source: socket.socket, seconds: float) -> tuple[bytes, str, str]:
         return kind, str(first), ""
     if first > _MOST or second > _MOST:
         raise BrokenFrameError
-    body = _exactly(source, first + second, until)
+    body = memoryview(_exactly(source, first + second, until))
     try:
-        return kind, body[:first].decode(), body[first:].decode()
+        return kind, str(body[:first], "utf-8"), str(body[first:], "utf-8")
     except UnicodeDecodeError:
         raise BrokenFrameError from None
 
 
-def _exactly(source: socket.socket, size: int, until: float) -> bytes:
-    body = bytearray()
-    while len(body) < size:
+def _exactly(source: socket.socket, size: int, until: float) -> bytearray:
+    body = bytearray(size)
+    rest = memoryview(body)
+    while rest:
         source.settimeout(max(until - monotonic(), 0.001))
         try:
-            part = source.recv(min(size - len(body), _CHUNK))
+            received = source.recv_into(rest)
         except ConnectionError:
             raise BrokenFrameError from None
-        if not part:
+        if not received:
             raise BrokenFrameError
-        body += part
-    return bytes(body)
+        rest = rest[received:]
+    return body
