@@ -157,6 +157,14 @@ def test_lines_cut_at_a_width_are_accepted() -> None:
         assert isinstance(accept(body, cut, terms()), Accepted)
 
 
+def test_parts_of_words_are_not_the_bodys_words() -> None:
+    """A word that the body has only within longer ones is not derived, but for the last of a line."""
+    body = "concatenation performs underneath the categories\n" * 30
+    parts = "con per cat\n" * 25
+    assert refusal(body, parts, terms(ratio=0.0)).refusal is Refusal.NOT_DERIVED
+    assert isinstance(accept(body, "concatenation performs underneath the cat\n" * 25, terms()), Accepted)
+
+
 def test_a_line_said_again_and_again_is_invention() -> None:
     """One line of the body repeated is found once; the copies are not derived."""
     assert refusal(LOG, f"{LINES[0]}\n" * 60, terms()).refusal is Refusal.NOT_DERIVED
