@@ -21,6 +21,7 @@ LOCK := .venv-lock/.stamp
 JUDGES := .venv-judges/.stamp
 FUZZ := .venv-fuzz/.stamp
 PEERS := .venv-peers/.stamp
+GATEWAYS := .venv-gateways/.stamp
 PRICES := .venv-prices/.stamp
 TOOLCHAINS := .venv-toolchains/.stamp
 SCHEMA := .venv-schema/.stamp
@@ -33,8 +34,8 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet
 export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
 export PYTHONPATH := server:clients/python:.
 
-.PHONY: help demo test lint types suite judges fuzz fuzz-api torture chaos peers pictures prices toolchains fmt proto lint-go \
-	proto-go lock wheel clean
+.PHONY: help demo test lint types suite judges gateways fuzz fuzz-api torture chaos peers pictures prices toolchains fmt proto \
+	lint-go proto-go lock wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +43,7 @@ help: ## list the targets
 demo: $(DEV) ## start a server, prune a long session, show the saving (CONVERSATION=FILE for your own)
 	.venv/bin/python -m bench.demo $(if $(CONVERSATION),--conversation "$(CONVERSATION)")
 
-test: lint types suite judges ## everything a change must pass: lint, types, the suite, the judges
+test: lint types suite judges gateways ## everything a change must pass: lint, types, the suite, judges, gateways
 
 lint: $(DEV) ## ruff, the import contracts, buf
 	.venv/bin/ruff check
@@ -58,6 +59,9 @@ suite: $(DEV) $(PROTO) ## the tests alone (PYTEST_ARGS=tests/core for some, WORK
 
 judges: $(JUDGES) ## the providers' own SDKs judge what comes out
 	.venv-judges/bin/python -m pytest -n $(WORKERS) --confcutdir=tests/judges tests/judges
+
+gateways: $(GATEWAYS) $(DEV) ## Envoy, LiteLLM and the like themselves, set up as docs/integrations.md says
+	GATEWAYS_PYTHON="$(CURDIR)/.venv-gateways/bin/python" .venv/bin/python -m pytest -n $(WORKERS) tests/plugged
 
 fuzz: $(FUZZ) ## search for bodies that break a dialect (FUZZ_SECONDS=60)
 	.venv-fuzz/bin/python tests/fuzz/fuzz_bodies.py --seconds $(FUZZ_SECONDS)
@@ -107,6 +111,7 @@ lock: $(LOCK) ## resolve requirements/*.txt anew: versions and hashes
 	$(COMPILE) --output-file requirements/proto.txt requirements/proto.in
 	$(COMPILE) --output-file requirements/toolchains.txt requirements/toolchains.in
 	$(COMPILE) --extra server --extra judges --output-file requirements/judges.txt pyproject.toml
+	$(COMPILE) --extra gateways --output-file requirements/gateways.txt pyproject.toml
 	$(COMPILE) --extra server --extra fuzz --output-file requirements/fuzz.txt pyproject.toml
 	$(COMPILE) --extra server --extra peers --output-file requirements/peers.txt pyproject.toml
 
@@ -114,7 +119,7 @@ wheel: $(DEV) ## build dist/*.whl
 	.venv/bin/python -m build --no-isolation --wheel
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-fuzz .venv-peers .venv-prices .venv-schema .venv-toolchains .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
+	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-gateways .venv-fuzz .venv-peers .venv-prices .venv-schema .venv-toolchains .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
 		.import_linter_cache .coverage .coverage.* htmlcov
 	rm -rf clients/typescript/{node_modules,build,dist}
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -138,6 +143,11 @@ $(JUDGES): requirements/judges.txt
 $(FUZZ): requirements/fuzz.txt
 	$(PYTHON) -m venv --clear .venv-fuzz
 	.venv-fuzz/bin/python $(PIP_INSTALL) --require-hashes -r requirements/fuzz.txt
+	@touch $@
+
+$(GATEWAYS): requirements/gateways.txt
+	$(PYTHON) -m venv --clear .venv-gateways
+	.venv-gateways/bin/python $(PIP_INSTALL) --require-hashes -r requirements/gateways.txt
 	@touch $@
 
 $(PEERS): requirements/peers.txt

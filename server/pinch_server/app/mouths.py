@@ -1,6 +1,8 @@
-"""The HTTP endpoints for gateways, as the settings name them."""
+"""The HTTP endpoints for gateways as the settings name them, and what is told of every gateway's requests."""
 
 from collections.abc import Callable, Mapping
+
+import grpc
 
 from pinch_server.app.doors import HttpDoor, most_calls
 from pinch_server.decide import Decided, Decider
@@ -14,7 +16,10 @@ from pinch_server.gateways.mouths.portkey import Portkey
 from pinch_server.gateways.mouths.prune_json import PruneJson
 from pinch_server.observe.logs import log_call
 from pinch_server.observe.metrics import Metrics
+from pinch_server.rpc.call import REQUEST_ID_CHARS, current_call
 from pinch_server.rpc.json_form import read_json
+from pinch_server.rpc.prune_service import note_decided
+from pinch_server.rpc.server import PROCESS
 from pinch_server.settings import MouthName, Settings
 
 
@@ -79,3 +84,20 @@ def _account(
         format=decided.format,
         persisted=decided.persisted,
     )
+
+
+def envoy_account(
+    metrics: Metrics,
+    context: grpc.ServicerContext,
+    result: str,
+    seconds: float,
+    decided: Decided | None,
+    request_id: str,
+) -> None:
+    """Counts a request of Envoy, and tells of it in the line of its stream."""
+    metrics.gateway_answered("envoy", result, seconds)
+    call = current_call(PROCESS, context)
+    call.request_id = request_id[:REQUEST_ID_CHARS] or call.request_id
+    call.result = result
+    if decided is not None:
+        note_decided(call, decided)

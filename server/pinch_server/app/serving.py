@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pinch_server import state
 from pinch_server.app.doors import grpc_door, http_door, most_calls
 from pinch_server.app.knobs import InForce, Knobs, Turn
-from pinch_server.app.mouths import mouth_port
+from pinch_server.app.mouths import envoy_account, mouth_port
 from pinch_server.app.start import StartError
 from pinch_server.app.traces import open_traces
 from pinch_server.clock import CountedIds, StandingClock, SystemClock, Uuid7Ids
@@ -14,6 +14,8 @@ from pinch_server.decide import Decider, Extracting, Ranker
 from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.embeddings.errors import ModelFilesError
 from pinch_server.embeddings.provider import CachedEmbedder
+from pinch_server.gateways.envoy.exchange import Around
+from pinch_server.gateways.envoy.service import process_handler
 from pinch_server.gateways.in_time import InTime
 from pinch_server.observe.logs import log_call, log_change
 from pinch_server.observe.metrics import Metrics
@@ -27,7 +29,7 @@ from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.interceptors import standard_interceptors
 from pinch_server.rpc.pools import Threads
 from pinch_server.rpc.prune_service import PruneService
-from pinch_server.rpc.server import RunningServer, Services, start_server
+from pinch_server.rpc.server import PROCESS, RunningServer, Services, start_server
 from pinch_server.settings import Settings
 from pinch_server.store.originals import DatabaseOriginals
 from pinch_server.store.store import Store
@@ -164,8 +166,11 @@ class Serving:
         )
         admin = AdminService(Knobs(self._in_force, self._turn), log_change)
         prune = PruneService(decider, self._metrics, clock, originals, settings.extract.tenant)
-        services = Services(prune, insight, admin)
-        threads = Threads(settings.server.threads)
+        around = Around(in_time, settings.gateways.envoy_seconds, decider.report, clock)
+        gateways = {PROCESS: process_handler(around, lambda *facts: envoy_account(self._metrics, *facts))}
+        services = Services(prune, insight, admin, gateways)
+        streams = settings.gateways.envoy_streams
+        threads = Threads(settings.server.threads, streams)
         # Tests of clients may ask for more at once than this one process is fit for.
         most = None if self._testing else most_calls(settings)
         try:
@@ -179,7 +184,12 @@ class Serving:
                     ids.request_id,
                     overload=None
                     if most is None
-                    else Overload(lambda: threads.calls.in_flight, most, self._metrics),
+                    else Overload(
+                        lambda: threads.calls.in_flight,
+                        most,
+                        self._metrics,
+                        {PROCESS: (lambda: threads.streams.in_flight, streams)},
+                    ),
                     auth=None if door.tokens is None else Auth(door.tokens, self._metrics),
                     spans=traces,
                 ),

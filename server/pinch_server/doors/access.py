@@ -26,6 +26,7 @@ GRPC: Final[Mapping[str, Allowed]] = {
     "/pinch.v1.PruneService/Prune": _PRUNE,
     "/pinch.v1.PruneService/ReportOutcome": _PRUNE,
     "/pinch.v1.PruneService/Expand": _PRUNE,
+    "/envoy.service.ext_proc.v3.ExternalProcessor/Process": _PRUNE,
     "/pinch.v1.InsightService/GetSavings": _INSIGHT,
     "/pinch.v1.InsightService/GetDecision": _INSIGHT,
     "/pinch.v1.InsightService/ListDecisions": _INSIGHT,

@@ -59,6 +59,7 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         spare: Threads for health checks and for what gates end; None: those of the calls.
         message_seconds: How long a message may take once its call has begun (seconds); a health check's,
             which is few bytes, gets two at most.
+        apart: Threads of the methods that have their own, by full name. Their messages may take any time.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         decoders: Mapping[str, Callable[[bytes], Any]] = MappingProxyType({}),
         spare: ThreadPoolExecutor | None = None,
         message_seconds: float = 30.0,
+        apart: Mapping[str, ThreadPoolExecutor] = MappingProxyType({}),
     ) -> None:
         self.names: Final = tuple(interceptor.name for interceptor in interceptors)
         self._arounds, self._gates = _parted(interceptors)
@@ -76,6 +78,7 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         self._spare = spare
         self._arrivals = Arrivals(message_seconds, clock.monotonic)
         self._probes = Arrivals(min(message_seconds, _PROBE_SECONDS), clock.monotonic)
+        self._own = apart
         self._made: dict[str, tuple[Any, Any]] = {}
 
     def close(self) -> None:
@@ -113,13 +116,7 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
             raise AssertionError("a call that was aborted went on")
 
         # As above: nobody waits for the message of a call that is not answered.
-        return grpc.stream_stream_rpc_method_handler(self._apart(answers))
-
-    def _apart(self, behaviour: Any) -> Any:
-        """The same, answered on the spare threads."""
-        if self._spare is not None:
-            behaviour.experimental_thread_pool = self._spare
-        return behaviour
+        return grpc.stream_stream_rpc_method_handler(_on(self._spare, answers))
 
     def _wrap(self, method: str, handler: Any) -> Any:
         behaviour = (
@@ -130,6 +127,8 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
             return self._watch(behaviour, handler)
         is_probe = method.startswith(HEALTH)
         arrivals = self._probes if is_probe else self._arrivals
+        each = _unhurried if method in self._own else arrivals.each
+        pool = self._spare if is_probe else self._own.get(method)
         decode = self._decoders.get(method, handler.request_deserializer)
 
         def encode(reply: Any) -> bytes:
@@ -139,7 +138,7 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         def arrived(received: Any, context: grpc.ServicerContext) -> Any:
             """What came, waited for before anything is around the call: its time is not the service's."""
             if handler.request_streaming:
-                return arrivals.each(received, context)
+                return each(received, context)
             try:
                 return arrivals.one(received, context)
             except (TooLateError, NoMessageError) as error:
@@ -163,8 +162,8 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
 
         # As streams of messages, also where there is one: gRPC would wait for that by itself, and for ever.
         if handler.response_streaming:
-            return grpc.stream_stream_rpc_method_handler(self._apart(answers) if is_probe else answers)
-        return grpc.stream_unary_rpc_method_handler(self._apart(answer) if is_probe else answer)
+            return grpc.stream_stream_rpc_method_handler(_on(pool, answers))
+        return grpc.stream_unary_rpc_method_handler(_on(pool, answer))
 
     def _watch(self, behaviour: Any, handler: Any) -> Any:
         def watch(received: Any, context: grpc.ServicerContext, send: Any) -> None:
@@ -173,7 +172,9 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
             behaviour(handler.request_deserializer(message), context, send)
 
         watch.experimental_non_blocking = True  # type: ignore[attr-defined] # gRPC's own way to be told
-        return grpc.stream_stream_rpc_method_handler(self._apart(watch), None, handler.response_serializer)
+        return grpc.stream_stream_rpc_method_handler(
+            _on(self._spare, watch), None, handler.response_serializer
+        )
 
     def _entered(self, method: str, context: grpc.ServicerContext) -> "_Entered":
         return _Entered(self._arounds, self._begun(method, context))
@@ -182,6 +183,18 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         call = Call(method, context, self._clock.monotonic())
         begin(call)
         return call
+
+
+def _on(pool: ThreadPoolExecutor | None, behaviour: Any) -> Any:
+    """The same, answered on threads of its own; None: on those of the calls."""
+    if pool is not None:
+        behaviour.experimental_thread_pool = pool
+    return behaviour
+
+
+def _unhurried(received: Iterator[bytes], _context: grpc.ServicerContext) -> Iterator[bytes]:
+    """The messages of a call, however long they take."""
+    return received
 
 
 _Arounds = tuple[Callable[[Call], AbstractContextManager[None]], ...]

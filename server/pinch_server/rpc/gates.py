@@ -1,6 +1,7 @@
 """What may turn a call away before its message is read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from pinch_server.doors.access import allowed_method
@@ -35,16 +36,24 @@ class Overload:
         calls: How many there are.
         most: How many there may be.
         metrics: Where those turned away are counted.
+        apart: How many there are, and may be, of the methods that have threads of their own, by full name.
     """
 
-    def __init__(self, calls: Callable[[], int], most: int, metrics: DoorMetrics) -> None:
-        self._calls = calls
-        self._most = most
+    def __init__(
+        self,
+        calls: Callable[[], int],
+        most: int,
+        metrics: DoorMetrics,
+        apart: Mapping[str, tuple[Callable[[], int], int]] = MappingProxyType({}),
+    ) -> None:
+        self._all = calls, most
         self._metrics = metrics
+        self._apart = apart
 
     def __call__(self, method: str, _metadata: Metadata) -> Exception | None:
         """The error a call is turned away with, or None."""
-        if self._calls() < self._most or method.startswith(HEALTH):
+        calls, most = self._apart.get(method, self._all)
+        if calls() < most or method.startswith(HEALTH):
             return None
         self._metrics.call_shed()
         return OverloadedError()

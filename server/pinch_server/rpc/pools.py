@@ -12,13 +12,16 @@ class Threads:
 
     Args:
         count: Calls answered at once.
+        streams: Streams open at once, each of which holds a thread while it mostly waits.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, streams: int = _SPARE_THREADS) -> None:
         self.started: Final[list[threading.Thread]] = []
         """Every thread that was started so far."""
         self.calls: Final = CallThreads(count, self.started)
         """Those that calls are answered on."""
+        self.streams: Final = CallThreads(streams, self.started, "pinch-stream")
+        """Those of streams that last as long as what they go along with."""
         self.spare: Final = ThreadPoolExecutor(
             _SPARE_THREADS,
             thread_name_prefix="pinch-spare",
@@ -28,7 +31,7 @@ class Threads:
 
     def shutdown(self) -> None:
         """Takes no more calls and drops those that wait; returns at once."""
-        for pool in (self.calls, self.spare):
+        for pool in (self.calls, self.streams, self.spare):
             pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -38,12 +41,13 @@ class CallThreads(ThreadPoolExecutor):
     Args:
         count: Calls answered at once.
         started: Takes each thread that is started.
+        name: What their names begin with.
     """
 
-    def __init__(self, count: int, started: list[threading.Thread]) -> None:
+    def __init__(self, count: int, started: list[threading.Thread], name: str = "pinch-rpc") -> None:
         super().__init__(
             count,
-            thread_name_prefix="pinch-rpc",
+            thread_name_prefix=name,
             initializer=lambda: started.append(threading.current_thread()),
         )
         self._count_lock = threading.Lock()

@@ -76,7 +76,7 @@ class PruneService(pb_grpc.PruneServiceServicer):
         except Exception as error:  # noqa: BLE001 the conversation is worth more than the pruning of it
             _LOG.error("Prune failed inside for request %s: %s", call.request_id, told(error))
             return self._unchanged(call, request.whole()).SerializeToString()
-        _note(call, decided)
+        note_decided(call, decided)
         return encoded
 
     def _unchanged(self, call: Call, request: pb.PruneRequest) -> pb.PruneResponse:
@@ -135,7 +135,8 @@ def _patience(context: grpc.ServicerContext) -> Patience:
     return Patience(context.time_remaining(), context.add_callback)
 
 
-def _note(call: Call, decided: Decided) -> None:
+def note_decided(call: Call, decided: Decided) -> None:
+    """Tells of a decision in the line of its call."""
     call.decision_id = decided.decision_id
     call.result = decided.unchanged_reason or "pruned"
     call.original_tokens = decided.stats.original_tokens

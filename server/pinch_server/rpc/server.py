@@ -1,8 +1,8 @@
 """The synchronous gRPC server: its options, its health, its start and its drain."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import grpc
@@ -38,9 +38,12 @@ SERVICE_NAMES: Final = tuple(service.full_name for service in _SERVICES)
 """Full names of the services, as health checks name them."""
 PRUNE: Final = "/pinch.v1.PruneService/Prune"
 """Full name of the method of the hot path."""
+PROCESS: Final = "/envoy.service.ext_proc.v3.ExternalProcessor/Process"
+"""Full name of the method that Envoy calls."""
 METHODS: Final = (
     *(f"/{service.full_name}/{method.name}" for service in _SERVICES for method in service.methods),
     f"/{health.SERVICE_NAME}/Check",
+    PROCESS,
 )
 """Full names of the methods whose calls are counted."""
 
@@ -53,11 +56,13 @@ class Services:
         prune: The hot path.
         insight: Questions about stored decisions.
         admin: Settings and knobs.
+        gateways: Methods of others' protocols, by full name; each is a stream with a thread of its own.
     """
 
     prune: PruneService
     insight: InsightService
     admin: AdminService
+    gateways: Mapping[str, "grpc.RpcMethodHandler[bytes, bytes]"] = field(default_factory=dict)
 
 
 class RunningServer:
@@ -156,7 +161,14 @@ def start_server(
         OSError: It cannot be bound.
     """
     wanted = parse_listen(listen)
-    chain = Chain(interceptors, clock, {PRUNE: SplitRequest.decode}, threads.spare, message_seconds)
+    chain = Chain(
+        interceptors,
+        clock,
+        {PRUNE: SplitRequest.decode},
+        threads.spare,
+        message_seconds,
+        dict.fromkeys(services.gateways, threads.streams),
+    )
     server = grpc.server(
         threads.calls,
         interceptors=[*outermost, chain],
@@ -170,6 +182,9 @@ def start_server(
     prune_pb2_grpc.add_PruneServiceServicer_to_server(services.prune, server)
     insight_pb2_grpc.add_InsightServiceServicer_to_server(services.insight, server)
     admin_pb2_grpc.add_AdminServiceServicer_to_server(services.admin, server)
+    for method, handler in services.gateways.items():
+        service, _, name = method.removeprefix("/").partition("/")
+        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {name: handler})])
     readiness = health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(readiness, server)
     if is_described:

@@ -27,6 +27,10 @@ class GatewaySettings(BaseModel, frozen=True, extra="forbid"):
         default=1.0,
         description="Time for a request over HTTP; after it the conversation goes on as it came (seconds).",
     )
+    envoy_streams: Annotated[int, Within(Bound(1, 100_000))] = Field(
+        default=512,
+        description="Requests of Envoy that a process goes along with at once; one more goes on as it came.",
+    )
     envoy_seconds: Annotated[float, Within(Bound(0.01, 600))] = Field(
         default=0.15,
         description="The same for Envoy; below its message_timeout, which is 0.2 unless set (seconds).",

@@ -1,0 +1,212 @@
+"""One request on its way through Envoy and its answer on the way back, step by step."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from pinch_server.core.decision import Outcome, OutcomeName
+from pinch_server.core.moments import unix_micros
+from pinch_server.decide import Body, Decided, InvalidCallError, PruneCall
+from pinch_server.formats.format import Format
+from pinch_server.formats.json_body import splice
+from pinch_server.gateways.envoy.paths import dialect_of
+from pinch_server.gateways.envoy.usage import UsageReader, reader_for
+from pinch_server.gateways.envoy.v1 import external_processor_pb2 as pb
+from pinch_server.gateways.headers import DECISION_ID, PREFIX, TOKENS_SAVED, UNCHANGED, Asked, read_headers
+from pinch_server.gateways.in_time import InTime, Turn, Untold
+from pinch_server.ports import Clock
+
+
+class Account(Protocol):
+    """Takes what became of a request."""
+
+    def __call__(self, result: str, seconds: float, decided: Decided | None, request_id: str) -> None:
+        """Counts it, and notes it for its line in the log.
+
+        Args:
+            result: What came of it, as a slug.
+            seconds: Time its body was kept (seconds).
+            decided: The decision, when one was made.
+            request_id: Envoy's own id of it; empty where there is none.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What every exchange needs.
+
+    Attributes:
+        in_time: Makes the decisions.
+        seconds: Time for one (seconds).
+        report: Keeps what became of one.
+        clock: The time.
+    """
+
+    in_time: InTime
+    seconds: float
+    report: Callable[[Outcome], bool]
+    clock: Clock
+
+
+class Exchange:
+    """One request and its answer.
+
+    Args:
+        around: What every exchange needs.
+        account: Takes what became of this one.
+    """
+
+    def __init__(self, around: Around, account: Account) -> None:
+        self._around = around
+        self._account = account
+        self._asked = Asked()
+        self._dialect: Format | None = None
+        self._decided: Decided | None = None
+        self._result = ""
+        self._status: int | None = None
+        self._reader: UsageReader | None = None
+        self._is_reported = False
+
+    def answer(self, step: pb.ProcessingRequest) -> pb.ProcessingResponse:
+        """The answer to one step of it."""
+        kind = step.WhichOneof("request")
+        if kind == "request_headers":
+            return self._request_headers(step.request_headers)
+        if kind == "request_body":
+            return pb.ProcessingResponse(request_body=self._request_body(step.request_body))
+        if kind == "response_headers":
+            return pb.ProcessingResponse(response_headers=self._response_headers(step.response_headers))
+        if kind == "response_body":
+            self._response_body(step.response_body)
+            return pb.ProcessingResponse(response_body=pb.BodyResponse())
+        if kind == "request_trailers":
+            return pb.ProcessingResponse(request_trailers=pb.TrailersResponse())
+        return pb.ProcessingResponse(response_trailers=pb.TrailersResponse())
+
+    def ended(self) -> None:
+        """Reports what became of the decision, when that is known: the last thing to call."""
+        if self._decided is None or self._status is None or self._is_reported:
+            return
+        self._is_reported = True
+        outcome: OutcomeName = "DISPATCHED" if 200 <= self._status < 300 else "FAILED"
+        now = unix_micros(self._around.clock.now())
+        report = Outcome(self._decided.decision_id, now, outcome)
+        if self._reader is not None:
+            used = self._reader.usage()
+            report = Outcome(
+                self._decided.decision_id,
+                now,
+                outcome,
+                model=used.model,
+                prompt_tokens=used.prompt_tokens,
+                cached_tokens=used.cached_tokens,
+                cache_write_tokens=used.cache_write_tokens,
+                completion_tokens=used.completion_tokens,
+            )
+        self._around.report(report)
+
+    def _request_headers(self, sent: pb.HttpHeaders) -> pb.ProcessingResponse:
+        headers = _read(sent.headers)
+        self._asked = read_headers(headers)
+        # Of all names: what is ours reaches no provider, understood or not.
+        own = [name for name in headers if name.startswith(PREFIX)]
+        changes = pb.CommonResponse(header_mutation=pb.HeaderMutation(remove_headers=own)) if own else None
+        reply = pb.ProcessingResponse(request_headers=pb.HeadersResponse(response=changes))
+        dialect = self._asked.format or dialect_of(headers.get(":path", ""))
+        is_plain = headers.get("content-encoding", "identity").strip().lower() in ("", "identity")
+        if headers.get(":method") != "POST" or dialect is None or not is_plain or sent.end_of_stream:
+            reply.mode_override.CopyFrom(_NO_MORE)
+        elif self._asked.bypass:
+            self._told("bypass", 0.0)
+            reply.mode_override.CopyFrom(_NO_MORE)
+        else:
+            self._dialect = dialect
+        return reply
+
+    def _request_body(self, sent: pb.HttpBody) -> pb.BodyResponse:
+        dialect = self._dialect
+        if dialect is None or self._result:
+            return pb.BodyResponse()
+        if not sent.end_of_stream:
+            # Envoy holds less than the whole body, so there is nothing that could be swapped.
+            self._told("too_large", 0.0)
+            return pb.BodyResponse()
+        started = self._around.clock.monotonic()
+        done = self._made(sent.body, dialect)
+        seconds = self._around.clock.monotonic() - started
+        if isinstance(done, str):
+            self._told(done, seconds)
+            return pb.BodyResponse()
+        decided, body = done
+        self._decided = decided
+        self._told(decided.unchanged_reason or "pruned", seconds)
+        if body is None:
+            return pb.BodyResponse()
+        return pb.BodyResponse(
+            response=pb.CommonResponse(
+                body_mutation=pb.BodyMutation(body=body),
+                header_mutation=pb.HeaderMutation(set_headers=[_set("content-length", str(len(body)))]),
+            )
+        )
+
+    def _made(self, body: bytes, dialect: Format) -> tuple[Decided, bytes | None] | str:
+        asked = self._asked
+        call = PruneCall(Body(body, dialect), asked.limits, asked.context, asked.dry_run, asked.violations)
+
+        def work(turn: Turn) -> tuple[Decided, bytes | None]:
+            decided = turn.decide(call)
+            return decided, splice(body, decided.byte_edits) if decided.byte_edits else None
+
+        try:
+            done = self._around.in_time.begin(work, self._around.seconds).result()
+        except InvalidCallError:
+            return "invalid"
+        return str(done) if isinstance(done, Untold) else done
+
+    def _told(self, result: str, seconds: float) -> None:
+        self._result = result
+        self._account(result, seconds, self._decided, self._asked.context.request_id)
+
+    def _response_headers(self, sent: pb.HttpHeaders) -> pb.HeadersResponse:
+        if not self._result:
+            return pb.HeadersResponse()
+        headers = _read(sent.headers)
+        status = headers.get(":status", "")
+        self._status = int(status) if status.isdecimal() else 0
+        told = []
+        if self._decided is not None and self._dialect is not None:
+            saved = self._decided.stats.tokens_saved if self._decided.byte_edits else 0
+            told = [_set(DECISION_ID, self._decided.decision_id), _set(TOKENS_SAVED, str(saved))]
+            self._reader = reader_for(self._dialect, headers)
+        if self._result != "pruned":
+            told.append(_set(UNCHANGED, self._result))
+        if sent.end_of_stream:
+            self.ended()
+        return pb.HeadersResponse(
+            response=pb.CommonResponse(header_mutation=pb.HeaderMutation(set_headers=told))
+        )
+
+    def _response_body(self, sent: pb.HttpBody) -> None:
+        if self._reader is not None:
+            self._reader.feed(sent.body)
+        if sent.end_of_stream:
+            self.ended()
+
+
+_NO_MORE: Final = pb.ProcessingMode(response_header_mode=pb.HEADER_SEND_MODE_SKIP)
+"""Nothing else of this request is of use."""
+
+
+def _read(headers: pb.HeaderMap) -> Mapping[str, str]:
+    return {
+        header.key: header.raw_value.decode("utf-8", "replace") if header.raw_value else header.value
+        for header in headers.headers
+    }
+
+
+def _set(name: str, text: str) -> pb.HeaderValueOption:
+    return pb.HeaderValueOption(
+        header=pb.HeaderValue(key=name, raw_value=text.encode()),
+        append_action=pb.APPEND_ACTION_OVERWRITE_IF_EXISTS_OR_ADD,
+    )
