@@ -130,6 +130,7 @@ def test_every_method_of_the_contract_is_counted() -> None:
         "GetSettings",
         "UpdateSettings",
         "Check",
+        "Process",
     }
 
 
