@@ -107,10 +107,13 @@ def _ask(address: str, name: str, repeat: int) -> list[float]:
 
 
 def _look(address: str, repeat: int) -> dict[str, list[float]]:
-    """How long after it was asked for the page shows what (milliseconds); each time in a new browser."""
+    """How long after it was asked for the page shows what (milliseconds); the browser keeps nothing of it."""
     found: dict[str, list[float]] = {}
-    for _ in range(repeat):
-        with _browser() as driver:
+    with _browser() as driver:
+        driver.execute_cdp_cmd("Network.enable", {})
+        driver.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})
+        for _ in range(repeat):
+            driver.get("about:blank")
             driver.get(f"http://{address}/")
             WebDriverWait(driver, _SECONDS, poll_frequency=0.05).until(
                 lambda driver: driver.execute_script("return document.body.dataset.drawn === 'true'")

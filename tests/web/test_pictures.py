@@ -1,16 +1,21 @@
 """The pictures of the README: taken here, into docs/pictures where PINCH_PICTURES is set (make pictures)."""
 
+import asyncio
 import os
+import re
 import struct
 from pathlib import Path
 from time import time_ns
 
+from pinch_server.cli.top_screen import TopScreen
+from pinch_server.rpc.watching import watched
 from tests.web.browser import browsing, needs_browser
 from tests.web.month import a_month
 from tests.web.services import prune, service_over
 
-pytestmark = needs_browser
 _PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+# Fonts are left to the reader's own.
+_FONT_FACE = re.compile(r"@font-face \{.*?\}", re.DOTALL)
 _SHOTS = {
     "dashboard-light.png": ("light", 1280, 1460),
     "dashboard-dark.png": ("dark", 1280, 1460),
@@ -18,6 +23,7 @@ _SHOTS = {
 }
 
 
+@needs_browser
 def test_pictures_are_what_somebody_sees(tmp_path: Path) -> None:
     """Over a busy month each picture has its size and nothing is the matter; one shows a receipt."""
     folder = _PICTURES if "PINCH_PICTURES" in os.environ else tmp_path
@@ -39,6 +45,28 @@ def test_pictures_are_what_somebody_sees(tmp_path: Path) -> None:
         browser.size(1280, 1100)
         browser.open(f"http://{service.http}/decisions/{decision_id}")
         assert _shoot(browser.driver, folder / "decision.png") == (1280, 1100)
+
+
+def test_the_terminal_has_its_picture(tmp_path: Path) -> None:
+    """`pinch top` over such a month is drawn with its figures; its picture loads nothing from elsewhere."""
+
+    async def drawn(address: str) -> str:
+        with watched(address, 10, None, None) as service:
+            screen = TopScreen(service, "router-1:50051", 3600)
+            async with screen.run_test(size=(118, 30)) as pilot:
+                await screen.workers.wait_for_complete()
+                await pilot.pause()
+                return screen.export_screenshot(title="pinch top")
+
+    state = tmp_path / "state"
+    state.mkdir()
+    decisions = list(a_month(time_ns() // 1000 - 1_000_000, busiest=60))
+    with service_over(state, decisions) as service:
+        picture = _FONT_FACE.sub("", asyncio.run(drawn(service.grpc)))
+    assert "tokens, $" in picture.replace("&#160;", " ")
+    assert not re.search(r"url\(.?http|href|<script|@import", picture)
+    folder = _PICTURES if "PINCH_PICTURES" in os.environ else tmp_path
+    (folder / "top.svg").write_text(picture, encoding="utf-8")
 
 
 def _shoot(driver: object, file: Path) -> tuple[int, int]:

@@ -38,7 +38,7 @@ function lines(id, summary, data, series, format, range) {
   const hours = axis(String, 28);
   hours.values = (_plot, values, _axis, _space, step) => values.map((value) => (step >= 86400 ? date : time).format(value * 1000));
   const plot = new uPlot({
-    width: place.clientWidth, height: place.clientHeight - 30, padding: [8, 8, 0, 0],
+    width: place.clientWidth, height: place.clientHeight - 30, padding: [8, 18, 0, 0],
     cursor: { y: false, points: { size: 7 } },
     scales: { y: { range } },
     axes: [hours, axis(format)],
