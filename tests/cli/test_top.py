@@ -12,8 +12,7 @@ from bench.running_server import RunningServer, running_server
 from pinch_server.cli.top_figures import Figures, look
 from pinch_server.cli.top_screen import TopScreen
 from pinch_server.doors.tokens import new_token
-from pinch_server.rpc.asking_insight import NotAnsweredError
-from pinch_server.rpc.watching import watched
+from pinch_server.rpc.watching import NotAnsweredError, watched
 from tests.cli.commands import invoke
 from tests.cli.test_savings import fill
 
@@ -120,7 +119,11 @@ def test_a_service_that_asks_for_tokens(tmp_path: Path) -> None:
     tokens.chmod(0o600)
     own.write_text(token)
     with running_server(tmp_path, "--tokens", str(tokens)) as guarded:
-        assert invoke("top", "--server", guarded.grpc, "--token-file", str(own)).exit_code == 0
-        refused = invoke("top", "--server", guarded.grpc)
-        assert refused.exit_code == 1
-        assert "UNAUTHENTICATED" in refused.stderr
+        for command in ("top", "savings", "decisions"):
+            assert invoke(command, "--server", guarded.grpc, "--token-file", str(own)).exit_code == 0
+            refused = invoke(command, "--server", guarded.grpc)
+            assert refused.exit_code == 1
+            assert "UNAUTHENTICATED" in refused.stderr
+    mistaken = invoke("savings", "--token-file", str(own))
+    assert mistaken.exit_code == 2
+    assert "for --server" in mistaken.stderr

@@ -10,10 +10,9 @@ import click
 
 from pinch_server.cli.console import say
 from pinch_server.cli.help import epilog, lines
-from pinch_server.cli.stored import database, settings_of, stored_options, told
+from pinch_server.cli.stored import database, own_only, reached, settings_of, stored_options, told
 from pinch_server.core.insight import DecisionFilter
 from pinch_server.policy import objective_of
-from pinch_server.rpc.asking_insight import ask_decisions
 from pinch_server.rpc.insight_convert import shown_fields, write_decision
 from pinch_server.settings import Settings
 
@@ -43,14 +42,18 @@ def decisions_command(
     state_dir: str | None,
     timeout: float,
     config_path: Path | None,
+    token_file: Path | None,
+    **tls: Any,
 ) -> None:
     """Show the newest decisions, the newest first; with --json every stored figure, one decision a line.
 
     A decision is in the database a moment after its reply.
     """
+    own_only(server, token_file, tls)
     with told():
         if server:
-            shown = ask_decisions(server, last, timeout)
+            with reached(server, timeout, token_file, tls) as service:
+                shown = service.decisions(last)
         else:
             shown = _read(settings_of(config_path, database_url, state_dir), last)
     if as_json:

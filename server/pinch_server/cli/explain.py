@@ -10,13 +10,11 @@ import click
 
 from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, stop
 from pinch_server.cli.help import epilog, lines
-from pinch_server.cli.reaching import asked_tls, read_token, tls_options, token_option
 from pinch_server.cli.receipt import receipt_lines
-from pinch_server.cli.stored import database, settings_of, stored_options, told
+from pinch_server.cli.stored import database, own_only, reached, settings_of, stored_options, told
 from pinch_server.policy import objective_of
 from pinch_server.rpc.insight_convert import shown_decision
 from pinch_server.rpc.outcomes import UUID
-from pinch_server.rpc.watching import watched
 from pinch_server.settings import Settings
 
 _EPILOG: Final = epilog(
@@ -39,8 +37,6 @@ _NONE: Final = "no decision of that id is stored; one just made may still be on 
 @click.command("explain", epilog=_EPILOG)
 @click.argument("decision_id")
 @stored_options
-@tls_options
-@token_option
 def explain_command(
     *,
     decision_id: str,
@@ -62,16 +58,11 @@ def explain_command(
     decision_id = decision_id.lower()
     if not UUID.fullmatch(decision_id):
         stop([f"{decision_id} is no decision's id: give the one from the reply of Prune"], EXIT_REFUSED)
-    own_tls, token = asked_tls(**tls), read_token(token_file)
-    if server is None and (own_tls is not None or token is not None):
-        raise click.UsageError("--tls… and --token-file are for --server")
+    own_only(server, token_file, tls)
     with told():
         if server:
-            try:
-                with watched(server, timeout, own_tls, token) as service:
-                    shown = service.decision(decision_id)
-            except ValueError as error:
-                raise click.UsageError(str(error)) from None
+            with reached(server, timeout, token_file, tls) as service:
+                shown = service.decision(decision_id)
         else:
             shown = _read(settings_of(config_path, database_url, state_dir), decision_id)
     click.echo(json.dumps(shown) if as_json else "\n".join(_account(shown)))

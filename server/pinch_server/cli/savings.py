@@ -11,12 +11,11 @@ import click
 
 from pinch_server.cli.console import say
 from pinch_server.cli.help import epilog, lines
-from pinch_server.cli.stored import database, settings_of, stored_options, told
+from pinch_server.cli.stored import database, own_only, reached, settings_of, stored_options, told
 from pinch_server.core.insight import SavingsQuery
 from pinch_server.core.moments import unix_micros
 from pinch_server.core.savings import savings
 from pinch_server.policy import objective_of
-from pinch_server.rpc.asking_insight import ask_savings
 from pinch_server.settings import Settings
 
 _EPILOG: Final = epilog(
@@ -50,6 +49,8 @@ def savings_command(
     state_dir: str | None,
     timeout: float,
     config_path: Path | None,
+    token_file: Path | None,
+    **tls: Any,
 ) -> None:
     """Show what pruning saved over the last days: calls, tokens, and money.
 
@@ -57,9 +58,11 @@ def savings_command(
     is priced at the blend of full and cached price that the router ranks models by, or at the real share of
     cached tokens where usage was reported, less the cache writes that trims brought about.
     """
+    own_only(server, token_file, tls)
     with told():
         if server:
-            shown = ask_savings(server, days, timeout)
+            with reached(server, timeout, token_file, tls) as service:
+                shown = service.savings(days)
         else:
             shown = _read(settings_of(config_path, database_url, state_dir), days)
     if as_json:

@@ -1,17 +1,18 @@
 """Where the commands that show stored decisions read them: in the database, or through a service."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from pinch_server.cli.address import server_address
 from pinch_server.cli.console import EXIT_FAILED, stop
+from pinch_server.cli.reaching import asked_tls, read_token, tls_options, token_option
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.ports import Insight, InsightUnavailableError
-from pinch_server.rpc.asking_insight import NotAnsweredError
+from pinch_server.rpc.watching import NotAnsweredError, Watched, watched
 from pinch_server.settings import Settings
 from pinch_server.state import database_url
 from pinch_server.store import migrate
@@ -44,6 +45,7 @@ _OPTIONS: Final = (
 
 def stored_options(function: _Function) -> _Function:
     """Gives a command the options that say where to read and how to print."""
+    function = tls_options(token_option(function))
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -76,6 +78,39 @@ def database(settings: Settings) -> Iterator[Insight]:
         yield DatabaseInsight(engine, grace_us=settings.outcome_grace_seconds * 1_000_000)
     finally:
         engine.dispose()
+
+
+@contextmanager
+def reached(
+    server: str, timeout: float, token_file: Path | None, tls: Mapping[str, Any]
+) -> Iterator[Watched]:
+    """Opens a connection to a service.
+
+    Args:
+        server: `HOST:PORT` or `unix:PATH`.
+        timeout: Time the service has for each answer (seconds).
+        token_file: The file that holds the token to send; None: none is sent.
+        tls: What the options of `tls_options` were given.
+
+    Raises:
+        click.UsageError: An option cannot be used.
+    """
+    asked, token = asked_tls(**tls), read_token(token_file)
+    try:
+        with watched(server, timeout, asked, token) as service:
+            yield service
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def own_only(server: str | None, token_file: Path | None, tls: Mapping[str, Any]) -> None:
+    """Makes sure that a database is not asked with what is for a service.
+
+    Raises:
+        click.UsageError: It is.
+    """
+    if server is None and (token_file is not None or any(tls.values())):
+        raise click.UsageError("--tls… and --token-file are for --server")
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -12,10 +11,9 @@ import click
 from pinch_server.cli.address import server_address
 from pinch_server.cli.console import say
 from pinch_server.cli.help import epilog, lines
-from pinch_server.cli.reaching import asked_tls, read_token, tls_options, token_option
-from pinch_server.cli.stored import told
+from pinch_server.cli.reaching import tls_options, token_option
+from pinch_server.cli.stored import reached, told
 from pinch_server.cli.top_figures import Figures, look
-from pinch_server.rpc.watching import Watched, watched
 
 _EPILOG: Final = epilog(
     lines(
@@ -71,7 +69,7 @@ def top_command(
     if has_screen and find_spec("textual") is None:
         say("A live view needs textual: pip install '.[top]'. One look:")
         has_screen = False
-    with told(), _reached(server, timeout, asked_tls(**tls), read_token(token_file)) as service:
+    with told(), reached(server, timeout, token_file, tls) as service:
         if not has_screen:
             click.echo("\n".join(_table(look(service))))
             return
@@ -79,15 +77,6 @@ def top_command(
         from pinch_server.cli.top_screen import TopScreen  # noqa: PLC0415
 
         TopScreen(service, server, every).run()
-
-
-@contextmanager
-def _reached(server: str, timeout: float, tls: Any, token: str | None) -> Iterator[Watched]:
-    try:
-        with watched(server, timeout, tls, token) as service:
-            yield service
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
 
 
 def _table(figures: Figures) -> Iterator[str]:

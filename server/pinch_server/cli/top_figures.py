@@ -7,7 +7,7 @@ from decimal import Decimal
 from statistics import quantiles
 from typing import Any, Final, Protocol
 
-from pinch_server.rpc.asking_insight import NotAnsweredError
+from pinch_server.rpc.watching import NotAnsweredError
 
 DAYS: Final = 30
 """The window of the savings (days)."""

@@ -8,7 +8,7 @@ from textual.binding import BindingType
 from textual.widgets import DataTable, Footer, Header, Static
 
 from pinch_server.cli.top_figures import Figures, Service, look
-from pinch_server.rpc.asking_insight import NotAnsweredError
+from pinch_server.rpc.watching import NotAnsweredError
 
 _COLUMNS = ("made (UTC)", "model", "tokens", "saved", "ordered by", "ms", "outcome")
 

@@ -12,10 +12,13 @@ from pinch.connection import connection
 from pinch.v1 import insight_pb2 as pb
 from pinch.v1.insight_pb2_grpc import InsightServiceStub
 from pinch_server.rpc.asking import nobody_answers, violations_of
-from pinch_server.rpc.asking_insight import NotAnsweredError
 from pinch_server.rpc.insight_convert import shown_fields
 
 _Metadata = tuple[tuple[str, str], ...]
+
+
+class NotAnsweredError(Exception):
+    """A service refused a question, or nobody answered; the text says why."""
 
 
 class Watched:
