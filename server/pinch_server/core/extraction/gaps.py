@@ -59,5 +59,6 @@ def _gap(left_out: list[str]) -> list[str]:
         # Blank lines alone say nothing; one keeps paragraphs apart.
         return left_out[:1]
     first = shown[0]
-    note = lines_elided(len(left_out), first[: len(first) - len(first.lstrip())])
+    # Spaces and tabs alone: a note after any other white space would not be known for one.
+    note = lines_elided(len(left_out), first[: len(first) - len(first.lstrip(" \t"))])
     return left_out if len("\n".join(left_out)) <= len(note) else [note]
