@@ -263,6 +263,7 @@ def test_a_share_is_a_share(body: str, result: str) -> None:
 
 @given(body=texts, picks=st.lists(st.booleans(), min_size=31, max_size=31))
 @example(body="0\n\n... 3 lines elided ...\n\n\r0\n... 3 lines elided ...", picks=[False] * 5 + [True])
+@example(body=":" + "\n... 3 lines elided ..." * 3 + "\n\n:", picks=[False, True, False, False, False, True])
 def test_any_lines_of_any_body_are_a_deletion(body: str, picks: list[bool]) -> None:
     """Whatever lines are kept: never refused as invented, and what passes holds the kept lines in order."""
     lines = body.split("\n")

@@ -38,7 +38,7 @@ def traced_share(body: str, result: str) -> float:
     lines = [line.strip() for line in result.split("\n")]
     total = sum(len(word) for line in lines for word in _WORD.findall(line))
     if not total:
-        return 1.0 if "".join(result.split()) in "".join(body.split()) else 0.0
+        return 1.0 if _is_text_part(body, "".join(result.split())) else 0.0
     tracer = _Tracer(body)
     return sum(map(tracer.follow, lines)) / total
 
