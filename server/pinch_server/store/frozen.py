@@ -62,17 +62,18 @@ class DatabaseFrozen:
         return self._waited(lambda _gone: self._find(keys))
 
     def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText | None:
-        """Keeps a text unless there is one; gives the one that is kept, None when the database does not."""
+        """Keeps a text unless there is one; gives the one that is kept, None when the database does not.
 
-        def work(gone: Event) -> FrozenText:
-            row = {"key": key, "text": frozen.text, "reason": frozen.reason, "used_at": self._now()}
+        It was paid for, and no caller waits for it: it takes the time that the database takes.
+        """
+        row = {"key": key, "text": frozen.text, "reason": frozen.reason, "used_at": self._now()}
+        try:
             with writing(self._engine) as connection:
                 self._insert(connection, extraction_texts, [row])
-                if gone.is_set():
-                    raise _GoneError
             return self._find([key])[key]
-
-        return self._waited(work)
+        except (SQLAlchemyError, KeyError) as error:
+            _LOG.warning("a frozen text cannot be kept: %s", type(error).__name__)
+            return None
 
     def settle(self, proposed: Mapping[bytes, str | None]) -> Mapping[bytes, str | None] | None:
         """Settles forms for good: each as proposed unless it was settled before.
