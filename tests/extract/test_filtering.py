@@ -1,0 +1,156 @@
+"""Having filters written: each content once at a time, the first of a call alone, a queue that has an end."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from pinch_server.core.extraction.considered import Job
+from pinch_server.core.extraction.frozen import FrozenText
+from pinch_server.extract.filtering import SIDE_BY_SIDE, Filtering
+from pinch_server.extract.outcome import Refused, Strategy, Written
+from pinch_server.observe.metrics import Metrics
+
+
+@dataclass
+class Shelf:
+    """Keeps texts in memory."""
+
+    texts: dict[bytes, FrozenText] = field(default_factory=dict)
+
+    def find(self, keys: Sequence[bytes]) -> Mapping[bytes, FrozenText]:
+        return {key: self.texts[key] for key in keys if key in self.texts}
+
+    def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText:
+        return self.texts.setdefault(key, frozen)
+
+
+@dataclass
+class Gated:
+    """Writes filters when it is let, and notes how many were under way at once.
+
+    Attributes:
+        let: Set once filters may be finished.
+        asked: The jobs that were asked for.
+        at_once: How many others were under way when each began.
+    """
+
+    let: threading.Event = field(default_factory=threading.Event)
+    begun: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    asked: list[Job] = field(default_factory=list)
+    at_once: list[int] = field(default_factory=list)
+    _under_way: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def write(self, job: Job, seconds: float) -> Written | Refused:
+        with self._lock:
+            self.asked.append(job)
+            self.at_once.append(self._under_way)
+            self._under_way += 1
+        self.begun.release()
+        assert seconds > 0
+        self.let.wait(60)
+        with self._lock:
+            self._under_way -= 1
+        return Written("kept", "kept", "", Strategy.CODE, True, 3_000, 1)
+
+
+def a_job(number: int) -> Job:
+    key = bytes([number]) * 32
+    return Job(f"{number} " * 5_000, 3_000, "ls", (), "", b"s" + key, key, 2_000)
+
+
+@contextmanager
+def filtering(writer: Gated, metrics: Metrics, *, waiting: int = 2) -> Iterator[Filtering]:
+    running = Filtering(
+        writer,
+        Shelf(),
+        metrics.extraction,
+        lambda: 0.0,
+        seconds=60.0,
+        most_waiting=waiting,
+        shares=False,
+    )
+    try:
+        yield running
+    finally:
+        writer.let.set()
+        running.close()
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics(version="0")
+
+
+def full(metrics: Metrics) -> float:
+    rows = metrics.page().decode().splitlines()
+    name = "pinch_extraction_queue_full_total "
+    return float(next(row for row in rows if row.startswith(name)).split()[1])
+
+
+def test_a_content_is_filtered_once_for_all_who_wait(metrics: Metrics) -> None:
+    """Calls that want a filter for one content at the same time share the one that is being written."""
+    writer = Gated()
+    with filtering(writer, metrics) as running, ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(running.now, [a_job(1)], 60.0) for _ in range(4)]
+        assert writer.begun.acquire(timeout=60)
+        running.later([a_job(1)])
+        assert running.is_under_way(a_job(1))
+        writer.let.set()
+        answers = [one.result(60) for one in waiting]
+    assert len(writer.asked) == 1
+    texts = {answer[0].text for answer in answers if answer[0] is not None}
+    assert len(texts) == 1
+
+
+def test_the_first_of_a_call_goes_alone(metrics: Metrics) -> None:
+    """One filter is written before the others of a call begin, and then so many side by side."""
+    writer = Gated()
+    writer.let.set()
+    with filtering(writer, metrics) as running:
+        assert all(running.now([a_job(number) for number in range(9)], 60.0))
+    assert writer.asked[0] == a_job(0)
+    assert writer.at_once[:2] == [0, 0]
+    assert max(writer.at_once) < SIDE_BY_SIDE
+
+
+def test_who_has_no_time_gets_nothing_and_the_text_is_there_later(metrics: Metrics) -> None:
+    """A call whose time is over gives none; what was under way is finished and known from then on."""
+    writer = Gated()
+    with filtering(writer, metrics) as running:
+        assert running.now([a_job(1)], 0.01) == [None]
+        writer.let.set()
+        assert running.idle(60)
+        known = running.known.get(a_job(1).session_key)
+        assert known is not None
+        assert known.text is not None
+
+
+def test_the_queue_has_an_end(metrics: Metrics) -> None:
+    """What does not fit into the queue is left out, counted, and left alone for a while."""
+    writer = Gated()
+    with filtering(writer, metrics, waiting=2) as running:
+        running.later([a_job(0)])
+        assert writer.begun.acquire(timeout=60)
+        running.later([a_job(number) for number in range(1, 6)])
+        assert full(metrics) == 3
+        assert running.is_under_way(a_job(5))
+        writer.let.set()
+        assert running.idle(60)
+    assert writer.asked == [a_job(0), a_job(1), a_job(2)]
+
+
+@pytest.mark.parametrize("ask", [Filtering.later, lambda running, jobs: running.now(jobs, 60.0)])
+def test_after_the_close_nothing_is_asked(
+    metrics: Metrics, ask: Callable[[Filtering, list[Job]], object]
+) -> None:
+    """A closed one asks nobody and keeps no one waiting; closing twice is harmless."""
+    writer = Gated()
+    with filtering(writer, metrics) as running:
+        running.close()
+        ask(running, [a_job(1)])
+    assert writer.asked == []
