@@ -72,7 +72,7 @@ async function refreshActivity() {
   const found = await ask("activity", { window_days: days });
   if (days !== shown.days) return;
   shown.activity = found;
-  drawActivity(found);
+  await drawActivity(found);
 }
 
 async function everything() {
@@ -140,6 +140,8 @@ function startTheme() {
   tell();
 }
 
+// The bare page is painted first, then filled.
+await new Promise((painted) => { requestAnimationFrame(() => setTimeout(painted)); });
 startTheme();
 at("sign-out").addEventListener("click", async () => { await send("POST", "/logout", {}).catch(() => null); location.assign("/"); });
 const path = location.pathname.match(/^\/decisions\/([^/]+)$/);

@@ -3,6 +3,19 @@
 import { brief, count, el, milliseconds, roughly } from "./words.js";
 
 const drawn = new Map();
+let library;
+
+// Run when there is something to draw, not before the first paint: it is half of all scripts.
+function loaded() {
+  library ??= new Promise((done, failed) => {
+    const script = el("script", { src: "/assets/uPlot.js" });
+    script.addEventListener("load", done);
+    script.addEventListener("error", failed);
+    document.head.append(script);
+  });
+  return library;
+}
+
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 const date = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
@@ -49,7 +62,8 @@ function lines(id, summary, data, series, format, range) {
 
 const fromZero = (_plot, _low, high) => [0, high > 0 ? high * 1.08 : 1];
 
-export function drawActivity(activity) {
+export async function drawActivity(activity) {
+  await loaded();
   const { start } = activity;
   const sum = (column) => column.reduce((total, value) => total + value, 0);
   lines("plot-tokens",
