@@ -39,11 +39,17 @@ class Router(ThreadingHTTPServer):
         self._models = models
 
     def route(self, body: dict[str, Any]) -> tuple[int, bytes]:
-        """Answers one request: status and JSON body."""
-        context = RequestContext(route=Route.ROUTE_ROUTED, session_id=_session(body))
+        """Answers one request: status and JSON body.
+
+        A request that names a model of ours passes through to it, when its prompt fits; any other is routed
+        by what is left of its prompt. Either way it is pruned once, and before it is measured.
+        """
+        named = next((model for model in self._models if model.name == body.get("model")), None)
+        route = Route.ROUTE_PASSTHROUGH if named else Route.ROUTE_ROUTED
+        context = RequestContext(route=route, session_id=_session(body))
         pruned = self._pinch.prune_openai(body, context=context)
         turn = pruned.turn_frame.message if pruned.turn_frame else ""
-        model = pick(self._models, pruned.measured, turn)
+        model = pick([named] if named else self._models, pruned.measured, turn)
         if model is None:
             self._pinch.report_outcome(pruned.decision_id, Outcome.OUTCOME_REJECTED)
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _error("no model takes a prompt of this size")

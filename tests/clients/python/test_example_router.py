@@ -20,7 +20,7 @@ from example_router.router import PATH, Router
 from pinch import Measured, PinchClient
 from pinch.v1 import insight_pb2 as pb
 from pinch.v1.insight_pb2_grpc import InsightServiceStub
-from pinch.v1.prune_pb2 import Outcome
+from pinch.v1.prune_pb2 import Outcome, Route
 
 SMALL, LARGE = Model("small", 160_000), Model("large", 1_000_000)
 LONG = generate_bytes(1, tokens=100_000, images=False)
@@ -137,6 +137,26 @@ def test_a_prompt_for_no_model_is_refused(address: str, upstream: Upstream) -> N
         assert post(url, LONG)[0] == 413
     assert upstream.bodies == []
     newest(address, Outcome.OUTCOME_REJECTED)
+
+
+def test_a_named_model_is_passed_through_to(address: str, upstream: Upstream) -> None:
+    """A request that names a model goes to that one, pruned once, and is stored as PASSTHROUGH."""
+    named = json.dumps({**json.loads(LONG), "model": "large"}).encode()
+    with routing(address, upstream, SMALL, LARGE) as url:
+        assert post(url, named)[0] == 200
+    (sent,) = upstream.bodies
+    assert sent["model"] == "large"
+    assert len(json.dumps(sent)) < 0.7 * len(named)
+    assert newest(address, Outcome.OUTCOME_DISPATCHED).route == Route.ROUTE_PASSTHROUGH
+
+
+def test_a_named_model_that_is_too_small_is_not_called(address: str, upstream: Upstream) -> None:
+    """Passed through or not, a prompt that does not fit is REJECTED, though another model would take it."""
+    named = json.dumps({**json.loads(LONG), "model": "tiny"}).encode()
+    with routing(address, upstream, Model("tiny", 1_000), LARGE) as url:
+        assert post(url, named)[0] == 413
+    assert upstream.bodies == []
+    assert newest(address, Outcome.OUTCOME_REJECTED).route == Route.ROUTE_PASSTHROUGH
 
 
 def test_a_failing_upstream_is_passed_on(address: str, upstream: Upstream) -> None:

@@ -1,0 +1,1 @@
+"""Pinch plugged into other software, one module each; each needs that software, and nothing else more."""
