@@ -8,11 +8,14 @@ import sqlite3
 import ssl
 from contextlib import closing
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from bench.running_server import RunningServer, running_server
 from bench.scrape import scrape, series
+from pinch_server.settings import MouthName, load_settings
+from tests.plugged.installed import block
 from tests.rpc.conversations import messages
 from tests.services.certificates import Authority
 
@@ -72,6 +75,15 @@ def test_a_gateway_is_served_by_every_process(tmp_path: Path, workers: str) -> N
         if file.is_file():
             for word in WORDS:
                 assert word.encode() not in file.read_bytes(), (file, word)
+
+
+def test_the_settings_of_the_page_are_settings(tmp_path: Path) -> None:
+    """What docs/integrations.md says to set for the HTTP endpoints is what names all of them."""
+    path = tmp_path / "pinch.toml"
+    path.write_text(block("# pinch.toml"))
+    settings = load_settings(path, {})
+    assert set(settings.gateways.mouths) == set(get_args(MouthName))
+    assert settings.gateways.listen == "127.0.0.1:9465"
 
 
 def test_no_port_is_opened_unless_a_mouth_is_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 
-from pinch import AsyncPinchClient, Limits, PinchClient
+from pinch import AsyncPinchClient
 from pinch.integrations.langchain import PinchMiddleware
 
 SHOWN: list[Any] = []
@@ -46,22 +46,18 @@ def said() -> Any:
     yield AIMessage(content="done")
 
 
-def main(address: str) -> None:
-    """Runs the agent twice, called and awaited."""
-    limits = Limits(budget_tokens=2_000, keep_last_turns=1, keep_last_rounds=1)
+def main(address: str, block: str) -> None:
+    """Runs the agent twice: called, as the block of the page makes it, and awaited."""
     asked = {"messages": [HumanMessage("look at all of it")]}
-    with PinchClient(address, timeout=30) as client:
-        agent = create_agent(
-            Model(messages=said()), [read_file], middleware=[PinchMiddleware(client, limits=limits)]
-        )
-        state = agent.invoke(asked)
+    made: dict[str, Any] = {"model": Model(messages=said()), "tools": [read_file]}
+    exec(block, made)  # noqa: S102 the page's own words are what is tried
+    state = made["agent"].invoke(asked)
 
     async def awaited() -> Any:
         async with AsyncPinchClient(address, timeout=30) as client:
-            middleware = PinchMiddleware(async_client=client, limits=limits)
-            return await create_agent(Model(messages=said()), [read_file], middleware=[middleware]).ainvoke(
-                asked
-            )
+            middleware = PinchMiddleware(async_client=client)
+            agent = create_agent(Model(messages=said()), [read_file], middleware=[middleware])
+            return await agent.ainvoke(asked)
 
     later = asyncio.run(awaited())
     kept = [[len(str(one.content)) for one in end["messages"]] for end in (state, later)]
@@ -69,4 +65,4 @@ def main(address: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from bench.running_server import running_server
-from tests.plugged.installed import ROOT, gateway
+from tests.plugged.installed import ROOT, block, changed, gateway
 
+PAGES = "127.0.0.1:50051"
+CONFIG = "budget_tokens = 2000\nkeep_last_turns = 1\nkeep_last_rounds = 1\n"
 AGENT = Path(__file__).with_name("langchain_agent.py")
 
 
 def agent(address: str) -> Any:
     run = subprocess.run(
-        [gateway("python"), str(AGENT), address],
+        [gateway("python"), str(AGENT), address, changed(block("# LangChain"), {PAGES: address})],
         capture_output=True,
         env={**os.environ, "PYTHONPATH": str(ROOT / "clients" / "python")},
         check=False,
@@ -27,7 +29,8 @@ def agent(address: str) -> Any:
 
 def test_the_model_is_shown_less_and_the_agent_keeps_all(tmp_path: Path) -> None:
     """Called and awaited alike, old results are short in what the model sees, and whole in the state."""
-    with running_server(tmp_path) as pinch:
+    (tmp_path / "pinch.toml").write_text(CONFIG)
+    with running_server(tmp_path, "--config", str(tmp_path / "pinch.toml")) as pinch:
         ran = agent(pinch.grpc)
     for shown, kept in zip(ran["shown"], ran["kept"], strict=True):
         results = [text for kind, text, _ in shown if kind == "ToolMessage"]

@@ -1,0 +1,17 @@
+"""The bench of docs/integrations.md runs against the gateway it names."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.gateways.__main__ import main
+from tests.plugged.installed import gateway
+
+
+def test_the_bench_prints_a_row_for_each_size(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each way is measured for each size, in milliseconds."""
+    gateway("envoy")
+    main({1_000: 2})
+    head, _, row = capsys.readouterr().out.splitlines()
+    assert head.count("|") == row.count("|")
+    assert row.count(" ms |") == 5
