@@ -11,7 +11,7 @@ from tests.plugged.installed import gateway
 def test_the_bench_prints_a_row_for_each_size(capsys: pytest.CaptureFixture[str]) -> None:
     """Each way is measured for each size, in milliseconds."""
     gateway("envoy")
-    main({1_000: 2})
+    main({2_000: 2})
     head, _, row = capsys.readouterr().out.splitlines()
     assert head.count("|") == row.count("|")
     assert row.count(" ms |") == 5

@@ -46,12 +46,19 @@ func (r *router) ServeHTTP(response http.ResponseWriter, request *http.Request) 
 		http.Error(response, "the body cannot be read", http.StatusBadRequest)
 		return
 	}
+	// A request that names a model of ours passes through to it, when it holds what is left; any other is routed.
+	// Either way it is pruned once, before it is measured.
+	candidates, route := models, pinchv1.Route_ROUTE_ROUTED
+	asked := named(body)
+	if at := slices.IndexFunc(models, func(one model) bool { return one.name == asked }); at >= 0 {
+		candidates, route = models[at:at+1], pinchv1.Route_ROUTE_PASSTHROUGH
+	}
 	// The error is for strict clients; here the body can be sent on whatever happened.
 	pruned, _ := r.pinch.PruneOpenAI(request.Context(), body, pinch.WithRequestContext(&pinchv1.RequestContext{
 		RequestId: request.Header.Get("X-Request-Id"),
-		Route:     pinchv1.Route_ROUTE_ROUTED,
+		Route:     route,
 	}))
-	picked, fits := pick(pruned.Reply.GetMeasured())
+	picked, fits := pick(candidates, pruned.Reply.GetMeasured())
 	slog.Info("routed", "pruned", pruned.Pruned, "reason", pruned.Reason, "error", pruned.Err, "model", picked.name,
 		"saved", pruned.Reply.GetStats().GetTokensSaved())
 	report := &pinchv1.ReportOutcomeRequest{DecisionId: pruned.Reply.GetDecisionId(), SelectedModel: picked.name}
@@ -69,15 +76,26 @@ func (r *router) ServeHTTP(response http.ResponseWriter, request *http.Request) 
 	report.Outcome = r.forward(response, request, forwarded)
 }
 
+// named is the model that a body names; empty when it names none.
+func named(body []byte) string {
+	var request struct {
+		Model string `json:"model"`
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		return ""
+	}
+	return request.Model
+}
+
 // pick finds the smallest model that holds a prompt. Not measured, as after a failure, it gets the largest.
-func pick(measured *pinchv1.Measured) (model, bool) {
-	largest := models[len(models)-1]
+func pick(candidates []model, measured *pinchv1.Measured) (model, bool) {
+	largest := candidates[len(candidates)-1]
 	if measured == nil {
 		return largest, true
 	}
 	// The true size is at most the estimate / (1 - bound), and has no upper end where the bound is 1.
 	most := float64(measured.GetTokens()) / (1 - measured.GetErrorBound())
-	for _, candidate := range models {
+	for _, candidate := range candidates {
 		if most <= float64(candidate.window) {
 			return candidate, true
 		}

@@ -123,6 +123,37 @@ func TestRouterPrunesPicksAndForwards(t *testing.T) {
 	}
 }
 
+// A named model gets the conversation, pruned once, though a smaller one would hold it: PASSTHROUGH is on record.
+func TestRouterPassesThrough(t *testing.T) {
+	address := pinchtest.Real(t)
+	to, body := &upstream{status: http.StatusOK}, strings.Replace(conversation(6_000), "auto", "large", 1)
+	if answer := ask(t, address, to, body); answer.StatusCode != http.StatusOK {
+		t.Fatalf("status %d", answer.StatusCode)
+	}
+	if start := `{"n":1.0,"model":"large","messages":[`; !strings.HasPrefix(string(to.body), start) {
+		t.Errorf("the body begins with %.60s", to.body)
+	}
+	stored := outcome(t, address)
+	if len(to.body) >= len(body) || stored.GetRoute() != pinchv1.Route_ROUTE_PASSTHROUGH {
+		t.Errorf("%d bytes of %d; %v", len(to.body), len(body), stored)
+	}
+}
+
+// A named model that is too small is not called, though another would do: REJECTED is on record.
+func TestRouterRefusesToPassThrough(t *testing.T) {
+	address := pinchtest.Real(t)
+	said := `{"model":"small","messages":[{"role":"user","content":"` + strings.Repeat("word ", 40_000) + `"}]}`
+	to := &upstream{status: http.StatusOK}
+	if answer := ask(t, address, to, said); answer.StatusCode != http.StatusRequestEntityTooLarge || to.body != nil {
+		t.Errorf("status %d", answer.StatusCode)
+	}
+	stored := outcome(t, address)
+	if stored.GetOutcome() != pinchv1.Outcome_OUTCOME_REJECTED ||
+		stored.GetRoute() != pinchv1.Route_ROUTE_PASSTHROUGH {
+		t.Errorf("%v", stored)
+	}
+}
+
 // A short conversation goes to the small model as it is; an upstream that fails is on record as failed.
 func TestRouterReportsAFailure(t *testing.T) {
 	address := pinchtest.Real(t)
