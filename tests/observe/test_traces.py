@@ -87,7 +87,8 @@ def lines(server: RunningServer) -> list[dict[str, object]]:
 
 def test_a_call_and_its_stages_are_spans_under_the_callers(tmp_path: Path, collector: Collector) -> None:
     """A call's span continues its caller's trace and has a child for each stage; its line names the trace."""
-    with traced(tmp_path, collector.endpoint, more="[relevance]\nscoring = 'lexical'\n") as server:
+    more = f"[relevance]\nscoring = 'lexical'\n[originals]\nenabled = true\nkey = '{'k' * 32}'\n"
+    with traced(tmp_path, collector.endpoint, more=more) as server:
         reply = prune(server.grpc, SAMPLED)
         until(lambda: bool(collector.named(PRUNE)))
         (line,) = (line for line in lines(server) if line["event"] == "call")

@@ -1,12 +1,12 @@
 """The HTTP endpoints for gateways as the settings name them, and what is told of every gateway's requests."""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import grpc
 
 from pinch_server.app.doors import HttpDoor, most_calls
 from pinch_server.decide import Decided, Decider
-from pinch_server.gateways.http_port import MouthPort, MouthRules
 from pinch_server.gateways.in_time import InTime
 from pinch_server.gateways.mouth import Mouth
 from pinch_server.gateways.mouths.compact import Compact
@@ -22,10 +22,13 @@ from pinch_server.rpc.prune_service import note_decided
 from pinch_server.rpc.server import PROCESS
 from pinch_server.settings import MouthName, Settings
 
+if TYPE_CHECKING:
+    from pinch_server.gateways.http_port import MouthPort
+
 
 def mouth_port(
     settings: Settings, decider: Decider, in_time: InTime, metrics: Metrics, door: HttpDoor
-) -> MouthPort:
+) -> "MouthPort":
     """The listener for the mouths that the settings name, not started yet.
 
     Args:
@@ -35,6 +38,9 @@ def mouth_port(
         metrics: Counts.
         door: What guards it.
     """
+    # Only now: a server for HTTP is loaded where a gateway is to be answered.
+    from pinch_server.gateways.http_port import MouthPort, MouthRules  # noqa: PLC0415
+
     made: Mapping[MouthName, Callable[[], Mouth]] = {
         "compact": Compact,
         "litellm": LitellmGuardrail,
