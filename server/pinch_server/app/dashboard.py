@@ -10,6 +10,7 @@ from pinch_server.core.activity import columns, tools
 from pinch_server.core.insight import DecisionFilter
 from pinch_server.core.moments import unix_micros
 from pinch_server.doors.tokens import Token
+from pinch_server.observe.extraction_summary import extraction_summary
 from pinch_server.observe.logs import log_change
 from pinch_server.observe.metrics import Metrics
 from pinch_server.observe.summary import summary
@@ -61,6 +62,7 @@ class _Standing:
     def state(self) -> dict[str, Any]:
         calls, settings = self.calls(), self.settings
         newest, problem = self._newest()
+        counted = tuple(self.metrics.collect())
         return {
             "version": __version__,
             "now_unix_micros": unix_micros(self.clock.now()),
@@ -70,7 +72,8 @@ class _Standing:
             "outcome_grace_seconds": settings.outcome_grace_seconds,
             "database": {"kind": self._kind(), "problem": problem},
             "newest_decision_unix_micros": newest,
-            **asdict(summary(self.metrics.collect())),
+            **asdict(summary(counted)),
+            "extraction": asdict(extraction_summary(counted)) if settings.extract.enabled else None,
         }
 
     def activity(self, days: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from pinch_server.core.extraction.candidate_gate import Gate
 from pinch_server.core.extraction.frozen import ACCEPTED
-from pinch_server.core.extraction.slugs import MODEL_FAULTS, REFUSALS
+from pinch_server.core.extraction.slugs import MODEL_FAULTS, NOT_SENT, REFUSALS
 from pinch_server.observe.families import CounterFamily, HistogramFamily
 from pinch_server.observe.labels import OTHER
 
@@ -121,7 +121,8 @@ class ExtractionMetrics:
             tokens: What was billed, in the order of `TOKEN_KINDS` (tokens).
         """
         (self._calls.get(result) or self._calls[OTHER]).inc()
-        self._seconds.observe(latency_ms / 1_000)
+        if result not in NOT_SENT:
+            self._seconds.observe(latency_ms / 1_000)
         self._cost.inc(cost_usd)
         for kind, count in zip(TOKEN_KINDS, tokens, strict=True):
             self._tokens[kind].inc(count)

@@ -224,9 +224,32 @@ def _state() -> dict[str, Any]:
             "store_errors": _INTEGER,
             "embeddings_asked": _INTEGER,
             "embedder_faults": {"type": "object", "additionalProperties": _INTEGER},
+            "extraction": {"oneOf": [{"type": "null"}, _extraction()]},
             "caller": {"oneOf": [{"type": "null"}, caller]},
         }
     )
+
+
+def _extraction() -> dict[str, Any]:
+    counts = {"type": "object", "additionalProperties": _INTEGER}
+    usd = {"type": "string", "description": "USD, with six decimals."}
+    return _object(
+        {
+            "calls": _INTEGER,
+            "truncated": _INTEGER,
+            "call_faults": counts,
+            "median_call_seconds": {"type": ["number", "null"]},
+            "considered": _INTEGER,
+            "suppressed": counts,
+            "filters": counts,
+            "sent_fresh": _INTEGER,
+            "sent_replayed": _INTEGER,
+            "saved_tokens": _INTEGER,
+            "cost_usd": usd,
+            "value_usd": usd,
+            "net_usd": usd,
+        }
+    ) | {"description": "What extraction did since the service started; null while `extract.enabled` is off."}
 
 
 def _activity() -> dict[str, Any]:

@@ -28,6 +28,8 @@ MODEL_FAULTS: Final = (
     "status",
 )
 """Why a model did not answer; a number is the answer's status, and `status` any other one."""
+NOT_SENT: Final = ("breaker_open", "spend_cap", "spend_unknown")
+"""Those of them that keep a call from being sent at all."""
 REFUSALS: Final = (
     "empty reply",
     "truncated reply",

@@ -1,6 +1,7 @@
 // The page: asks, shows, and asks again.
 import { ask, send } from "./ask.js";
 import * as decisions from "./decisions.js";
+import { show as showExtraction } from "./extraction.js";
 import * as knobs from "./knobs.js";
 import { notices, show as showNotices } from "./notices.js";
 import { drawActivity, drawStages, resize } from "./plots.js";
@@ -52,6 +53,7 @@ function showStanding() {
   at("version").textContent = `Pinch ${state.version}, up since ${momentInFull(state.started_at_unix_micros)}`;
   at("sign-out").hidden = !state.caller;
   drawStages(state.stages);
+  showExtraction(state.extraction);
   at("live").className = `live ${problem ? "bad" : "good"}`;
   at("live-words").textContent = problem ? "not answered" : decisions.isFirstPage() ? "live" : "live on the first page";
 }

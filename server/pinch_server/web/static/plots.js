@@ -99,7 +99,7 @@ export function drawStages(stages) {
   })), most);
 }
 
-function bars(id, rows, most = Math.max(...rows.map((row) => row.value))) {
+export function bars(id, rows, most = Math.max(...rows.map((row) => row.value))) {
   const place = document.getElementById(id);
   const made = rows.map((row) => {
     const fill = el("span", { class: "fill" });

@@ -1,0 +1,91 @@
+"""What extraction did and what it was worth, in the few figures that a person looks at."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from prometheus_client.metrics_core import Metric
+
+from pinch_server.core.extraction.candidate_gate import Gate
+from pinch_server.core.extraction.slugs import MODEL_FAULTS, NOT_SENT
+from pinch_server.core.quantiles import quantile
+from pinch_server.observe.labels import OTHER
+
+_LET_THROUGH: Final = frozenset({Gate.ALLOWED, Gate.ADVISORY, Gate.REPLAYED_SESSION, Gate.REPLAYED_OTHERS})
+_PREFIX: Final = "pinch_extraction_"
+_MICRO: Final = Decimal("0.000001")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionSummary:
+    """What extraction has counted since the service started.
+
+    Attributes:
+        calls: Calls that were sent to the model.
+        truncated: Those whose reply was cut at the cap.
+        call_faults: Calls without a reply, also those never sent, by what was wrong; only what did happen.
+        median_call_seconds: Half of the calls took at most this; None without any.
+        considered: Results that a filter was thought of for, again in each call.
+        suppressed: Those that no filter was written for, by the gate that decided; only what did happen.
+        filters: Filters that were run, by what came of them; only what did happen.
+        sent_fresh: Results sent extracted for the first time.
+        sent_replayed: Results sent extracted again.
+        saved_tokens: By how much those were shorter than they came (tokens).
+        cost_usd: What the calls cost (USD, six decimals).
+        value_usd: What the saved tokens were worth (USD, six decimals).
+        net_usd: The value less the cost (USD, six decimals).
+    """
+
+    calls: int
+    truncated: int
+    call_faults: dict[str, int]
+    median_call_seconds: float | None
+    considered: int
+    suppressed: dict[str, int]
+    filters: dict[str, int]
+    sent_fresh: int
+    sent_replayed: int
+    saved_tokens: int
+    cost_usd: str
+    value_usd: str
+    net_usd: str
+
+
+def extraction_summary(metrics: Iterable[Metric]) -> ExtractionSummary:
+    """Sums the metrics of extraction up, as `Metrics.collect` gives them."""
+    totals: dict[str, float] = {}
+    counted: dict[str, dict[str, int]] = {"considered": {}, "calls": {}, "filters": {}, "sent": {}}
+    buckets: list[tuple[float, float]] = []
+    for metric in metrics:
+        for sample in metric.samples:
+            name = sample.name.removeprefix(_PREFIX).removesuffix("_total")
+            if name == "call_seconds_bucket":
+                buckets.append((float(sample.labels["le"]), sample.value))
+            elif name in counted and sample.value:
+                (label,) = sample.labels.values()
+                counted[name][label] = int(sample.value)
+            elif sample.name.startswith(_PREFIX):
+                totals[name] = sample.value
+    calls, gates, sent = counted["calls"], counted["considered"], counted["sent"]
+    cost, value = _usd(totals["cost_usd"]), _usd(totals["value_usd"])
+    return ExtractionSummary(
+        calls=sum(count for call, count in calls.items() if call not in NOT_SENT),
+        truncated=calls.get("truncated", 0),
+        call_faults={call: count for call, count in calls.items() if call in (*MODEL_FAULTS, OTHER)},
+        median_call_seconds=quantile(0.5, buckets),
+        considered=sum(gates.values()),
+        suppressed={gate: count for gate, count in gates.items() if gate not in _LET_THROUGH},
+        filters=counted["filters"],
+        sent_fresh=sent.get("fresh", 0),
+        sent_replayed=sent.get("replayed", 0),
+        saved_tokens=int(totals["saved_tokens"]),
+        cost_usd=str(cost),
+        value_usd=str(value),
+        # Of the rounded ones, so that the three figures agree to the last digit.
+        net_usd=str(value - cost),
+    )
+
+
+def _usd(amount: float) -> Decimal:
+    return Decimal(amount).quantize(_MICRO)
