@@ -98,6 +98,7 @@ proto: $(PROTO) $(DEV) ## generate Python's code from proto/, and TypeScript's w
 
 lint-go: $(GO_TOOLS) ## gofmt, go vet and staticcheck over clients/go
 	cd clients/go && gofmt -d . | (! grep .) && go vet ./... && ../../.go-tools/staticcheck ./...
+	cd clients/go/examples/gateways && go vet ./... && ../../../../.go-tools/staticcheck ./...
 
 proto-go: $(GO_TOOLS) $(DEV) ## generate clients/go/pinchv1 from proto/
 	PATH="$(CURDIR)/.go-tools:$$PATH" .venv/bin/buf generate --template proto/buf.gen.go.yaml

@@ -13,6 +13,8 @@ from bench.clients.__main__ import main as measure_clients
 from tests.clients.go.toolchain import MODULE, ROOT, go, needs_go, server_variables
 
 TOOLS = MODULE / "tools"
+GATEWAYS = MODULE / "examples" / "gateways"
+PAGE = ROOT / "docs" / "integrations.md"
 GENERATED = MODULE / "pinchv1"
 BUF = Path(sysconfig.get_path("scripts")) / "buf"
 
@@ -38,6 +40,19 @@ def test_go_tests() -> None:
     go("go", "test", *race, "-count=1", "./...", variables=server_variables())
 
 
+def test_the_examples_for_gateways() -> None:
+    """The plugin for Bifrost and the step for llm-d prune, report and fail open against this very server."""
+    needs_go(GATEWAYS)
+    go("go", "test", "-count=1", "./...", folder=GATEWAYS, variables=server_variables())
+
+
+@pytest.mark.parametrize("example", ["bifrost/main.go", "llmd/step.go"])
+def test_the_page_shows_the_examples_for_gateways(example: str) -> None:
+    """What docs/integrations.md says to paste for Bifrost and llm-d is what those tests run."""
+    shown = f"```go\n{(GATEWAYS / example).read_text(encoding='utf-8')}```\n"
+    assert shown in PAGE.read_text(encoding="utf-8")
+
+
 def test_the_driver_is_one_of_bench_clients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """bench.clients has a row for Go, of a call whose reply has edits."""
     go("go", "build", "-o", tmp_path / "driver", "./internal/overhead")
@@ -53,17 +68,19 @@ def test_gofmt() -> None:
     assert go("gofmt", "-l", ".") == ""
 
 
-def test_go_vet() -> None:
+@pytest.mark.parametrize("module", [MODULE, GATEWAYS], ids=["client", "gateways"])
+def test_go_vet(module: Path) -> None:
     """`go vet` has no complaint."""
-    go("go", "vet", "./...")
+    go("go", "vet", "./...", folder=module)
 
 
-def test_staticcheck(tools: Path) -> None:
-    """No check of staticcheck has a complaint, so each exported name has its comment."""
-    go(tools / "staticcheck", "./...")
+@pytest.mark.parametrize("module", [MODULE, GATEWAYS], ids=["client", "gateways"])
+def test_staticcheck(tools: Path, module: Path) -> None:
+    """No check of staticcheck has a complaint, so each exported name of the client has its comment."""
+    go(tools / "staticcheck", "./...", folder=module)
 
 
-@pytest.mark.parametrize("module", [MODULE, TOOLS], ids=["client", "tools"])
+@pytest.mark.parametrize("module", [MODULE, TOOLS, GATEWAYS], ids=["client", "tools", "gateways"])
 def test_go_mod_is_tidy(module: Path) -> None:
     """go.mod and go.sum have what is needed and nothing else."""
     needs_go(module)

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,8 +14,6 @@ import (
 	pinch "github.com/pinch-grpc/pinch/clients/go"
 	"github.com/pinch-grpc/pinch/clients/go/internal/pinchtest"
 	"github.com/pinch-grpc/pinch/clients/go/pinchv1"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 )
 
 func TestMain(m *testing.M) { os.Exit(pinchtest.Main(m)) }
@@ -65,49 +61,10 @@ func ask(t *testing.T, address string, to *upstream, body string) *http.Response
 	return answer
 }
 
-// conversation is one whose old results have so many lines.
-func conversation(lines int) string {
-	result, err := json.Marshal(strings.Repeat("one line of a log\n", lines))
-	if err != nil {
-		panic(err)
-	}
-	turn := `{"role":"user","content":"read"},{"role":"assistant","content":null,"tool_calls":[{"id":"%d",` +
-		`"type":"function","function":{"name":"read","arguments":"{}"}}]},` +
-		`{"role":"tool","tool_call_id":"%d","content":%s}`
-	var said []string
-	for number := range 6 {
-		said = append(said, fmt.Sprintf(turn, number, number, result))
-	}
-	return `{"n":1.0,"model":"auto","messages":[` + strings.Join(said, ",") + `,{"role":"user","content":"next"}]}`
-}
-
-// outcome waits until the outcome of this test's decision is stored, and gives the decision.
-func outcome(t *testing.T, address string) *pinchv1.Decision {
-	t.Helper()
-	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer connection.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	wanted := &pinchv1.ListDecisionsRequest{Filter: &pinchv1.DecisionFilter{RequestId: t.Name()}}
-	insight := pinchv1.NewInsightServiceClient(connection)
-	for {
-		page, err := insight.ListDecisions(ctx, wanted)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if found := page.GetDecisions(); len(found) == 1 && found[0].GetOutcome() != pinchv1.Outcome_OUTCOME_PENDING {
-			return found[0]
-		}
-	}
-}
-
 // A conversation that only the large model could hold goes to the small one, and the outcome is on record.
 func TestRouterPrunesPicksAndForwards(t *testing.T) {
 	address := pinchtest.Real(t)
-	to, body := &upstream{status: http.StatusOK}, conversation(6_000)
+	to, body := &upstream{status: http.StatusOK}, pinchtest.Session(6_000)
 	if answer := ask(t, address, to, body); answer.StatusCode != http.StatusOK {
 		t.Fatalf("status %d", answer.StatusCode)
 	}
@@ -117,7 +74,7 @@ func TestRouterPrunesPicksAndForwards(t *testing.T) {
 	if start := `{"n":1.0,"model":"small","messages":[`; !strings.HasPrefix(string(to.body), start) {
 		t.Errorf("the body begins with %.60s", to.body)
 	}
-	stored := outcome(t, address)
+	stored := pinchtest.Reported(t, address)
 	if stored.GetOutcome() != pinchv1.Outcome_OUTCOME_DISPATCHED || stored.GetSelectedModel() != "small" {
 		t.Errorf("%v", stored)
 	}
@@ -126,14 +83,14 @@ func TestRouterPrunesPicksAndForwards(t *testing.T) {
 // A named model gets the conversation, pruned once, though a smaller one would hold it: PASSTHROUGH is on record.
 func TestRouterPassesThrough(t *testing.T) {
 	address := pinchtest.Real(t)
-	to, body := &upstream{status: http.StatusOK}, strings.Replace(conversation(6_000), "auto", "large", 1)
+	to, body := &upstream{status: http.StatusOK}, strings.Replace(pinchtest.Session(6_000), "auto", "large", 1)
 	if answer := ask(t, address, to, body); answer.StatusCode != http.StatusOK {
 		t.Fatalf("status %d", answer.StatusCode)
 	}
 	if start := `{"n":1.0,"model":"large","messages":[`; !strings.HasPrefix(string(to.body), start) {
 		t.Errorf("the body begins with %.60s", to.body)
 	}
-	stored := outcome(t, address)
+	stored := pinchtest.Reported(t, address)
 	if len(to.body) >= len(body) || stored.GetRoute() != pinchv1.Route_ROUTE_PASSTHROUGH {
 		t.Errorf("%d bytes of %d; %v", len(to.body), len(body), stored)
 	}
@@ -147,7 +104,7 @@ func TestRouterRefusesToPassThrough(t *testing.T) {
 	if answer := ask(t, address, to, said); answer.StatusCode != http.StatusRequestEntityTooLarge || to.body != nil {
 		t.Errorf("status %d", answer.StatusCode)
 	}
-	stored := outcome(t, address)
+	stored := pinchtest.Reported(t, address)
 	if stored.GetOutcome() != pinchv1.Outcome_OUTCOME_REJECTED ||
 		stored.GetRoute() != pinchv1.Route_ROUTE_PASSTHROUGH {
 		t.Errorf("%v", stored)
@@ -165,14 +122,14 @@ func TestRouterReportsAFailure(t *testing.T) {
 	if want := `{"messages":[{"role":"user","content":"hi"}],"model": "small" }`; string(to.body) != want {
 		t.Errorf("%s", to.body)
 	}
-	if stored := outcome(t, address); stored.GetOutcome() != pinchv1.Outcome_OUTCOME_FAILED {
+	if stored := pinchtest.Reported(t, address); stored.GetOutcome() != pinchv1.Outcome_OUTCOME_FAILED {
 		t.Errorf("%v", stored)
 	}
 }
 
 // Without a Pinch service the conversation goes to the largest model as it came.
 func TestRouterWithoutPinch(t *testing.T) {
-	to, body := &upstream{status: http.StatusOK}, conversation(10)
+	to, body := &upstream{status: http.StatusOK}, pinchtest.Session(10)
 	if answer := ask(t, "127.0.0.1:1", to, body); answer.StatusCode != http.StatusOK {
 		t.Fatalf("status %d", answer.StatusCode)
 	}
