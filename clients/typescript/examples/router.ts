@@ -1,5 +1,5 @@
 /**
- * A router in one file: takes an OpenAI body, prunes it, picks a model by what ships, and forwards.
+ * A router in one file: takes an OpenAI body, prunes it, picks a model by what ships unless one is named, and forwards.
  *
  *     node build/examples/router.js PINCH_ADDRESS UPSTREAM_URL [PORT]
  *
@@ -12,13 +12,20 @@ import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 
-import { Outcome, PinchClient, type Pruned } from "../src/index.js";
+import { Outcome, PinchClient, type Pruned, Route } from "../src/index.js";
 
-/** Up to this size, in tokens, the small model answers. */
-const SMALL_MODEL_TOKENS = 20_000;
+/** A model that the upstream serves. */
+interface Model {
+  readonly name: string;
+  /** How much it can hold, in tokens. */
+  readonly window: number;
+}
 
-/** Names of the models. */
-export const MODELS = { small: "small-model", large: "large-model" } as const;
+/** The models. */
+export const MODELS = {
+  small: { name: "small-model", window: 20_000 },
+  large: { name: "large-model", window: 1_000_000 },
+} as const satisfies Record<string, Model>;
 
 /**
  * Makes the router's request handler.
@@ -44,11 +51,23 @@ async function route(
   response.on("close", () => {
     hungUp.abort();
   });
-  const pruned = await pinch.pruneOpenAI(await buffer(request), {
+  const body = await buffer(request);
+  // A request that names a model of ours passes through to it, when it holds what is left; any other is routed.
+  // Either way it is pruned once, before it is measured.
+  const asked = named(body);
+  const only = Object.values(MODELS).find(({ name }) => name === asked);
+  const pruned = await pinch.pruneOpenAI(body, {
     limits: { budgetTokens: 50_000 },
+    context: { route: only === undefined ? Route.ROUTED : Route.PASSTHROUGH },
     signal: hungUp.signal,
   });
-  const model = modelFor(pruned);
+  const picked = pick(only === undefined ? [MODELS.small, MODELS.large] : [only], pruned);
+  if (picked === undefined) {
+    await pinch.reportOutcome(pruned.decisionId, Outcome.REJECTED);
+    response.writeHead(413).end();
+    return;
+  }
+  const model = picked.name;
   let answer: Response;
   try {
     answer = await fetch(upstream, {
@@ -68,10 +87,23 @@ async function route(
   await Promise.all([reported, answer.body === null ? response.end() : pipeline(answer.body, response)]);
 }
 
-/** The model for a conversation; without a measure, its bytes must do, at three to a token. */
-function modelFor(pruned: Pruned<Uint8Array>): string {
-  const { tokens, errorBound } = pruned.measured ?? { tokens: pruned.body.length / 3, errorBound: 0.5 };
-  return tokens * (1 + errorBound) <= SMALL_MODEL_TOKENS ? MODELS.small : MODELS.large;
+/** The model that a body names, if it names one. */
+function named(body: Buffer): unknown {
+  try {
+    return (JSON.parse(body.toString()) as { model?: unknown } | null)?.model;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The smallest of some models that holds a conversation. Not measured, as after a failure, it gets the largest. */
+function pick(models: readonly Model[], { measured }: Pruned<Uint8Array>): Model | undefined {
+  if (measured === undefined) {
+    return models.at(-1);
+  }
+  // The true size is at most the estimate / (1 - bound), and has no upper end where the bound is 1.
+  const most = measured.tokens / (1 - measured.errorBound);
+  return models.find(({ window }) => most <= window);
 }
 
 const [, script, address, upstream, port = "8080"] = process.argv;

@@ -8,8 +8,9 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { MODELS, router } from "../examples/router.js";
-import { PinchClient } from "../src/index.js";
-import { startsService } from "./support/service.js";
+import { Outcome, PinchClient, Route } from "../src/index.js";
+import { accepts, asked, replies, reported, ScriptedServer, type Step } from "./support/scripted.js";
+import { PATIENT_MS, startsService } from "./support/service.js";
 
 const service = startsService();
 
@@ -19,10 +20,11 @@ async function listening(listener: RequestListener): Promise<{ url: string; serv
   return { server, url: `http://127.0.0.1:${(server.address() as { port: number }).port}/` };
 }
 
-/** A body whose old result has so many lines. */
-function body(lines: number): string {
+/** A body whose old result has so many lines; it may name a model. */
+function body(lines: number, model?: string): string {
   const call = { id: "1", type: "function", function: { name: "read", arguments: "{}" } };
   return JSON.stringify({
+    model,
     messages: [
       { role: "user", content: "read it" },
       { role: "assistant", tool_calls: [call] },
@@ -61,9 +63,70 @@ test("the example forwards a small body as it is, a long one shortened, each to 
   assert.equal(seen[0], small);
   assert.ok(seen[1] !== undefined && seen[1].length < long.length / 10);
   assert.deepEqual(responses, [
-    [200, MODELS.small, '{"choices":[]}'],
-    [200, MODELS.small, '{"choices":[]}'],
+    [200, MODELS.small.name, '{"choices":[]}'],
+    [200, MODELS.small.name, '{"choices":[]}'],
   ]);
+});
+
+/** The records of one request to a router whose Pinch measures it so: what was asked, and what was reported. */
+async function recorded(measures: Step, sent: string, answers = 200) {
+  await using pinch = await ScriptedServer.start([measures, accepts]);
+  const both = new Promise<void>((resolve) => {
+    pinch.arrived = () => {
+      if (pinch.calls.length === 2) resolve();
+    };
+  });
+  const client = new PinchClient(pinch.address, { timeoutMs: PATIENT_MS });
+  const { seen, responses } = await routed(client, [sent], answers);
+  await both; // the router answers without waiting for its report
+  await client.close();
+  const [pruning, report] = pinch.calls;
+  return { seen, responses, route: asked(pruning).context?.route, report: reported(report) };
+}
+
+/** A step that leaves a conversation as it is and measures it. */
+function measures(tokens: number, errorBound = 0.1): Step {
+  return replies({ unchangedReason: "within_budget", decisionId: "d", measured: { tokens, errorBound } });
+}
+
+test("the example passes a request through to the model that it names, pruned, though a smaller one holds it", async () => {
+  const long = body(20_000, MODELS.large.name);
+  const { seen, responses } = await routed(service.client(), [long]);
+  assert.ok(seen[0] !== undefined && seen[0].length < long.length / 10);
+  assert.deepEqual(responses, [[200, MODELS.large.name, '{"choices":[]}']]);
+
+  const { route, report } = await recorded(measures(10), body(1, MODELS.large.name));
+  assert.equal(route, Route.PASSTHROUGH);
+  assert.equal(report.outcome, Outcome.DISPATCHED);
+  assert.equal(report.selectedModel, MODELS.large.name);
+});
+
+test("the example refuses what the named model cannot hold, and reports it as rejected", async () => {
+  const { seen, responses, route, report } = await recorded(measures(19_000), body(1, MODELS.small.name));
+  assert.deepEqual([seen, responses], [[], [[413, null, ""]]]);
+  assert.equal(route, Route.PASSTHROUGH);
+  assert.equal(report.outcome, Outcome.REJECTED);
+});
+
+test("the example routes what names no model of its own to the smallest that holds it, or refuses it", async () => {
+  for (const [tokens, status, model, outcome] of [
+    [17_000, 200, MODELS.small.name, Outcome.DISPATCHED],
+    [19_000, 200, MODELS.large.name, Outcome.DISPATCHED],
+    [1_000_000, 413, null, Outcome.REJECTED],
+  ] as const) {
+    const { responses, route, report } = await recorded(measures(tokens), body(1, "auto"));
+    assert.deepEqual(responses[0]?.slice(0, 2), [status, model]);
+    assert.equal(route, Route.ROUTED);
+    assert.equal(report.outcome, outcome);
+  }
+});
+
+test("the example reports what the upstream refused as failed, and forwards what is no JSON", async () => {
+  for (const sent of ["{", "null", body(1)]) {
+    const { responses, report } = await recorded(measures(10), sent, 500);
+    assert.deepEqual(responses[0]?.slice(0, 2), [500, MODELS.small.name]);
+    assert.equal(report.outcome, Outcome.FAILED);
+  }
 });
 
 test("the example forwards the original, to the large model, when nobody prunes it", async () => {
@@ -71,7 +134,7 @@ test("the example forwards the original, to the large model, when nobody prunes 
   const long = body(20_000);
   const { seen, responses } = await routed(pinch, [long], 500);
   assert.deepEqual(seen, [long]);
-  assert.deepEqual(responses, [[500, MODELS.large, '{"choices":[]}']]);
+  assert.deepEqual(responses, [[500, MODELS.large.name, '{"choices":[]}']]);
   await pinch.close();
 });
 
