@@ -1,1 +1,1 @@
-"""What Pinch adds to a request: straight to a provider, through Envoy, and with Pinch beside it."""
+"""What Pinch adds to a request: straight to a provider, through gateways, and with Pinch beside them."""

@@ -1,10 +1,12 @@
-"""`python -m bench.gateways`: the time Pinch adds to a request, by its size, as a table in Markdown."""
+"""`python -m bench.gateways`: the time Pinch adds to a request, by its size, as two tables in Markdown."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
 import statistics
+import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
@@ -13,8 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from bench.conversations import generate_bytes
-from bench.gateways.way import envoy, provider
-from bench.running_server import running_server
+from bench.gateways.litellm_proxy import KEY, MODEL, litellm
+from bench.gateways.way import ROOT, envoy, program, provider
+from bench.running_server import RunningServer, running_server
 
 _SIZES: Final = {10_000: 40, 100_000: 30, 1_000_000: 10}
 """Sizes of a session (tokens), and how often each is sent each way."""
@@ -34,7 +37,9 @@ def _milliseconds(address: str, path: str, bodies: list[bytes], headers: Mapping
         for body in bodies:
             started = time.perf_counter()
             connection.request("POST", path, body, {"Content-Type": "application/json", **headers})
-            connection.getresponse().read()
+            answer = connection.getresponse()
+            if (text := answer.read()) and answer.status != http.HTTPStatus.OK:
+                raise RuntimeError(f"{address}{path} answered {answer.status}: {text[:200]!r}")
             times.append((time.perf_counter() - started) * 1000)
     return statistics.median(times)
 
@@ -49,8 +54,69 @@ def _told_apart(body: bytes, count: int, first: str) -> list[bytes]:
     return bodies
 
 
+def _row(body: bytes, cells: list[float]) -> None:
+    said = " | ".join(f"{milliseconds:.1f} ms" for milliseconds in cells)
+    print(f"| {len(body) / 1000:,.0f} kB | {said} |", flush=True)
+
+
+def _through_envoy(sizes: Mapping[int, int], at: Path, pinch: RunningServer, behind: int) -> None:
+    print("| body | straight | Envoy alone | with Pinch, new | sent again | /compact, new |")
+    print("|---|---|---|---|---|---|")
+    with envoy(at, pinch.grpc, behind) as through:
+        for tokens, count in sizes.items():
+            body = generate_bytes(1, tokens=tokens, images=False)
+            chat, by_envoy = "/v1/chat/completions", f"127.0.0.1:{through}"
+            fresh, others = _told_apart(body, count, "envoy"), _told_apart(body, count, "compact")
+            row = [
+                _milliseconds(f"127.0.0.1:{behind}", chat, fresh, {}),
+                _milliseconds(by_envoy, chat, fresh, {"x-pinch-bypass": "true"}),
+                _milliseconds(by_envoy, chat, fresh, {}),
+                _milliseconds(by_envoy, chat, [fresh[-1]] * count, {}),
+                _milliseconds(pinch.mouths, "/compact", others, {}),
+            ]
+            _row(fresh[0], row)
+
+
+def _in_python(sizes: Mapping[int, int], at: Path, pinch: RunningServer, behind: int) -> None:
+    print("| body | LiteLLM alone | with Pinch, new | sent again | LangChain's middleware, new |")
+    print("|---|---|---|---|---|")
+    with litellm(at, pinch.grpc, behind) as through:
+        for tokens, count in sizes.items():
+            body = json.dumps(
+                {**json.loads(generate_bytes(1, tokens=tokens, images=False)), "model": MODEL}
+            ).encode()
+            chat, by_litellm = "/v1/chat/completions", f"127.0.0.1:{through}"
+            own = {"Authorization": f"Bearer {KEY}"}
+            fresh, others = _told_apart(body, count, "litellm"), _told_apart(body, count, "langchain")
+            row = [
+                _milliseconds(by_litellm, chat, fresh, {**own, "x-pinch-bypass": "true"}),
+                _milliseconds(by_litellm, chat, fresh, own),
+                _milliseconds(by_litellm, chat, [fresh[-1]] * count, own),
+                _by_langchain(pinch.grpc, others),
+            ]
+            _row(fresh[0], row)
+
+
+def _by_langchain(address: str, bodies: list[bytes]) -> float:
+    """The median over bodies that the middleware has before a model that answers at once (milliseconds)."""
+    ran = subprocess.run(
+        [program("python"), ROOT / "bench" / "gateways" / "langchain_agent.py"],
+        input=json.dumps({"address": address, "bodies": [json.loads(body) for body in bodies]}).encode(),
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "clients" / "python")},
+        check=False,
+    )
+    if ran.returncode:
+        raise RuntimeError(ran.stderr.decode(errors="replace"))
+    said = json.loads(ran.stdout)
+    if said["shortened"] not in (0, len(bodies)):
+        raise RuntimeError(f"only {said['shortened']} of {len(bodies)} bodies were shortened")
+    milliseconds: float = said["milliseconds"]
+    return milliseconds
+
+
 def main(sizes: Mapping[int, int] = _SIZES) -> None:
-    """Measures every way and prints the table.
+    """Measures every way and prints the tables.
 
     Args:
         sizes: Sizes of a session (tokens), and how often each is sent each way.
@@ -62,23 +128,10 @@ def main(sizes: Mapping[int, int] = _SIZES) -> None:
         with (
             provider() as behind,
             running_server(at / "state", "--config", str(at / "pinch.toml")) as pinch,
-            envoy(at, pinch.grpc, behind) as through,
         ):
-            print("| body | straight | Envoy alone | with Pinch, new | sent again | /compact, new |")
-            print("|---|---|---|---|---|---|")
-            for tokens, count in sizes.items():
-                body = generate_bytes(1, tokens=tokens, images=False)
-                chat, by_envoy = "/v1/chat/completions", f"127.0.0.1:{through}"
-                fresh, others = _told_apart(body, count, "envoy"), _told_apart(body, count, "compact")
-                row = [
-                    _milliseconds(f"127.0.0.1:{behind}", chat, fresh, {}),
-                    _milliseconds(by_envoy, chat, fresh, {"x-pinch-bypass": "true"}),
-                    _milliseconds(by_envoy, chat, fresh, {}),
-                    _milliseconds(by_envoy, chat, [fresh[-1]] * count, {}),
-                    _milliseconds(pinch.mouths, "/compact", others, {}),
-                ]
-                cells = " | ".join(f"{milliseconds:.1f} ms" for milliseconds in row)
-                print(f"| {len(fresh[0]) / 1000:,.0f} kB | {cells} |", flush=True)
+            _through_envoy(sizes, at, pinch, behind)
+            print()
+            _in_python(sizes, at, pinch, behind)
 
 
 if __name__ == "__main__":

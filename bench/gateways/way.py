@@ -18,7 +18,11 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _READY_SECONDS: Final = 60.0
-_ANSWER: Final = b'{"model":"m","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}'
+_ANSWER: Final = (
+    b'{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop",'
+    b'"message":{"role":"assistant","content":"done"}}],'
+    b'"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}'
+)
 
 
 class _Answering(BaseHTTPRequestHandler):
@@ -66,32 +70,35 @@ def envoy(at: Path, pinch: str, behind: int) -> Iterator[int]:
     Raises:
         RuntimeError: It is not installed, or did not start.
     """
-    program = Path(os.environ.get("GATEWAYS_PYTHON", "")).with_name("envoy")
-    if not program.is_file():
-        raise RuntimeError("Envoy is not installed; `make gateways` installs it, GATEWAYS_PYTHON says where")
+    command = program("envoy")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
-    page = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
-    found = re.search(r"^```yaml\n(# envoy\.yaml\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    if found is None:
-        raise RuntimeError("docs/integrations.md has no envoy.yaml")
-    text = found[1]
+    text = page_block("yaml", "# envoy.yaml")
     for was, now in (("10000", port), ("50051", pinch.rpartition(":")[2]), ("8000", behind)):
         text = text.replace(f"port_value: {was} ", f"port_value: {now} ")
     (at / "envoy.yaml").write_text(text.replace("message_timeout: 0.2s", "message_timeout: 60s"))
-    command = [str(program), "-c", str(at / "envoy.yaml"), "--concurrency", "1", "--use-dynamic-base-id"]
+    run = [command, "-c", str(at / "envoy.yaml"), "--concurrency", "1", "--use-dynamic-base-id"]
     with (
         (at / "envoy.log").open("wb") as log,
-        subprocess.Popen([*command, "-l", "error"], stdout=log, stderr=log) as process,
+        subprocess.Popen([*run, "-l", "error"], stdout=log, stderr=log) as process,
     ):
         try:
-            _await(f"http://127.0.0.1:{port}/", process)
+            await_answer(f"http://127.0.0.1:{port}/", process)
             yield port
         finally:
             process.terminate()
 
 
-def _await(url: str, process: subprocess.Popen[bytes]) -> None:
+def await_answer(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Returns once a gateway answers.
+
+    Args:
+        url: Where it answers when it is ready.
+        process: Its process.
+
+    Raises:
+        RuntimeError: It ended, or took too long.
+    """
     deadline = time.monotonic() + _READY_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         try:
@@ -99,4 +106,38 @@ def _await(url: str, process: subprocess.Popen[bytes]) -> None:
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)
-    raise RuntimeError("Envoy did not start")
+    raise RuntimeError("the gateway did not start")
+
+
+def program(name: str) -> str:
+    """The path of a program of the gateways' environment.
+
+    Args:
+        name: Its name.
+
+    Raises:
+        RuntimeError: It is not installed.
+    """
+    path = Path(os.environ.get("GATEWAYS_PYTHON", "")).with_name(name)
+    if not path.is_file():
+        raise RuntimeError(
+            f"{name} is not installed; `make gateways` installs it, GATEWAYS_PYTHON says where"
+        )
+    return str(path)
+
+
+def page_block(language: str, first_line: str) -> str:
+    """A block of docs/integrations.md.
+
+    Args:
+        language: Its language.
+        first_line: What it begins with.
+
+    Raises:
+        RuntimeError: There is none.
+    """
+    page = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
+    found = re.search(rf"^```{language}\n({re.escape(first_line)}\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise RuntimeError(f"docs/integrations.md has no {first_line}")
+    return found[1]
