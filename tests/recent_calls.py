@@ -80,7 +80,8 @@ def _without_id(decided: Decided) -> Decided:
 
 
 def _row(row: Decision) -> Decision:
-    return replace(row, decision_id="", created_at=0, latency_us=0)
+    # A receipt is stored once for the calls that repeat it, as far as what they repeat is kept.
+    return replace(row, decision_id="", created_at=0, latency_us=0, trims=())
 
 
 def planned(told: object) -> object:

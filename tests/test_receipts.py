@@ -8,7 +8,7 @@ from pinch_server.clock import SystemClock, Uuid7Ids
 from pinch_server.core.counting import COUNTERS
 from pinch_server.core.decision import Decision
 from pinch_server.core.plan import Edit
-from pinch_server.decide import Body, Decider, Policy, PruneCall
+from pinch_server.decide import Body, CallContext, Decider, Policy, PruneCall
 from pinch_server.observe.metrics import Metrics
 from tests.rpc.conversations import body, messages
 from tests.rpc.service import SMALL, Kept
@@ -62,3 +62,16 @@ def test_receipts_can_be_switched_off() -> None:
     row, edits = decided(messages(), keeps_receipts=False)
     assert edits
     assert (row.trims, row.trimmed_tools) == ((), None)
+
+
+@pytest.mark.parametrize(("session", "lines"), [("one", 0), ("", None)])
+def test_a_call_that_repeats_the_trims_before_stores_none(session: str, lines: int | None) -> None:
+    """Within a session the same trims are stored once; a call of no session always has its receipt."""
+    kept = Kept()
+    policy = Policy(SMALL, True, "fingerprint", b"key")
+    decider = Decider(policy, COUNTERS["chars3"], kept, Metrics(version="0"), SystemClock(), Uuid7Ids())
+    call = PruneCall(Body(body(messages())), context=CallContext(session_id=session))
+    edits = [decider.decide(call).edits for _ in range(2)]
+    first, again = (len(row.trims) for row in kept.decisions)
+    assert first == len(edits[0]) == len(edits[1]) > 0
+    assert again == (first if lines is None else lines)

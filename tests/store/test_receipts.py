@@ -17,7 +17,7 @@ TRIMS = (
 
 def test_a_receipt_comes_back_as_it_was_written(engine: Engine, observer: CountingObserver) -> None:
     """Through journal and database, every field of every trim is what it was; without trims there is none."""
-    given = [a_decision(1, trims=TRIMS, trimmed_tools="bash 1"), a_decision(2)]
+    given = [a_decision(1, trims=TRIMS, trimmed_tools="bash 1"), a_decision(2, session_hash=None)]
     read = parse_lines(b"".join(map(encode_record, given)), 10).records
     assert read == tuple(given)
     writer = DecisionWriter(engine, observer)
@@ -40,3 +40,18 @@ def test_a_receipt_goes_with_its_decision(engine: Engine, observer: CountingObse
     kept = decisions.get(engine, an_id(2))
     assert kept is not None
     assert kept.decision.trims == TRIMS
+
+
+def test_a_decision_that_repeats_is_told_by_the_receipt_before(
+    engine: Engine, observer: CountingObserver
+) -> None:
+    """Without a receipt of its own it has its session's last one, if their counts agree; no trim as new."""
+    first = a_decision(1, trims=TRIMS)
+    repeated, changed, other = (
+        a_decision(number, created_at=NOW + number, **given)
+        for number, given in enumerate(({}, {"elided": 77}, {"session_hash": "f" * 32}), start=2)
+    )
+    DecisionWriter(engine, observer).write([first, repeated, changed, other], [], NOW)
+    found = [decisions.get(engine, one.decision_id) for one in (repeated, changed, other)]
+    told = [one.decision.trims for one in found if one is not None]
+    assert told == [tuple(trim._replace(is_new=False) for trim in TRIMS), (), ()]

@@ -369,7 +369,8 @@ type GetDecisionResponse struct {
 	// The decision.
 	Decision *Decision `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
 	// Its receipt: every part that differed from what came, in the order of the messages; of more than 500 the last.
-	// Empty when nothing was trimmed, or when the server keeps no receipts (`store.receipts`).
+	// A call that repeats the trims of the one before has those of its session's last stored receipt, where the counts
+	// agree. Empty when nothing was trimmed, or when the server keeps no receipts (`store.receipts`).
 	Trims         []*TrimmedPart `protobuf:"bytes,2,rep,name=trims,proto3" json:"trims,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

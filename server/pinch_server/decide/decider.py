@@ -155,6 +155,8 @@ class Decider:
             self.recent.put(read.history)
         # Last, so that no fault leaves the row of an answer that nobody got.
         answer = answered(persisted=self._keep(decision))
+        if answer.persisted and decision.trims:
+            planned.worked.told = session
         self._extracting.follow_up(extracted, call.context.tenant, planned.worked.edits)
         return answer
 
@@ -280,6 +282,7 @@ class Decider:
             session=session,
             prefix=prefix,
             removed=worked.removed if worked.edits is plan.edits else None,
+            is_told=session is not None and worked.told == session,
         )
 
     def _keep(self, decision: Decision) -> bool:

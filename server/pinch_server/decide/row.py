@@ -58,6 +58,7 @@ def decision_row(
     session: str | None = None,
     prefix: PrefixMatch | None = None,
     removed: Removed | None = None,
+    is_told: bool = False,
 ) -> Decision:
     """Everything that is remembered of one call.
 
@@ -72,6 +73,7 @@ def decision_row(
         session: The hash of its session; None without one.
         prefix: How much of the session's previous payload it repeats; None where nobody looked.
         removed: What the plan's edits take away; None to count it.
+        is_told: Whether the receipt of an earlier call of the session tells just these edits.
     """
     stats, context, limits = plan.stats, call.context, read.limits
     conversation = read.conversation
@@ -113,7 +115,7 @@ def decision_row(
         prefix_matched_messages=prefix.matching_messages if prefix else None,
         prefix_matched_tokens=prefix.matching_tokens if prefix else None,
         trimmed_tools=_by_tool(plan.edits) if policy.keeps_receipts else None,
-        trims=tuple(map(_trim, plan.edits[-MOST_TRIMS:])) if policy.keeps_receipts else (),
+        trims=() if is_told or not policy.keeps_receipts else tuple(map(_trim, plan.edits[-MOST_TRIMS:])),
         settings_fingerprint=policy.fingerprint,
         pinch_enabled=policy.is_enabled,
     )

@@ -22,6 +22,7 @@ class Worked:
         rows: The messages they change, as those ship.
         removed: What they take away.
         encoded: All of them as part of a reply, in the words of the wire; None until there was one.
+        told: The session (its hash) whose stored receipt has them; None until there is one.
     """
 
     edits: tuple[Edit, ...]
@@ -29,6 +30,7 @@ class Worked:
     rows: Mapping[int, Row] | None = None
     removed: Removed = field(init=False)
     encoded: bytes | None = None
+    told: str | None = None
     _texts_weight: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -44,7 +46,7 @@ class Worked:
             return self
         if len(edits) != len(self.edits) or not all(map(_are_alike, edits, self.edits)):
             return None
-        return Worked(edits, self.byte_edits, self.rows)
+        return Worked(edits, self.byte_edits, self.rows, told=self.told)
 
     @property
     def weight(self) -> int:
@@ -55,7 +57,7 @@ class Worked:
 
 def _are_alike(one: Edit, other: Edit) -> bool:
     """Whether two edits put the same text in the place of the same part."""
-    return one.old is other.old and one.new is other.new
+    return one.old is other.old and one.new == other.new
 
 
 NOTHING_WORKED: Final = Worked(())

@@ -217,7 +217,8 @@ class GetDecisionResponse(_message.Message):
     @_builtins.property
     def trims(self) -> _containers.RepeatedCompositeFieldContainer[Global___TrimmedPart]:
         """Its receipt: every part that differed from what came, in the order of the messages; of more than 500 the last.
-        Empty when nothing was trimmed, or when the server keeps no receipts (`store.receipts`).
+        A call that repeats the trims of the one before has those of its session's last stored receipt, where the counts
+        agree. Empty when nothing was trimmed, or when the server keeps no receipts (`store.receipts`).
         """
 
     def __init__(
