@@ -55,6 +55,7 @@ def mouth_port(
             max_bytes=settings.server.max_message_bytes,
             most=most_calls(settings),
             tokens=door.tokens,
+            tenant=settings.extract.tenant,
             tls=door.tls,
         ),
         in_time,

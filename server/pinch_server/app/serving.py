@@ -24,6 +24,7 @@ from pinch_server.policy import counter_of, objective_of, policy_of, ranking_pol
 from pinch_server.ports import Extractor, RoundTrips
 from pinch_server.rpc.admin_service import AdminService
 from pinch_server.rpc.asked_faults import AskedFaults
+from pinch_server.rpc.call import current_tenant
 from pinch_server.rpc.gates import Auth, Overload
 from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.interceptors import standard_interceptors
@@ -167,7 +168,11 @@ class Serving:
         admin = AdminService(Knobs(self._in_force, self._turn), log_change)
         prune = PruneService(decider, self._metrics, clock, originals, settings.extract.tenant)
         around = Around(in_time, settings.gateways.envoy_seconds, decider.report, clock)
-        gateways = {PROCESS: process_handler(around, lambda *facts: envoy_account(self._metrics, *facts))}
+        tenant = settings.extract.tenant
+        process = process_handler(
+            around, lambda *facts: envoy_account(self._metrics, *facts), lambda: current_tenant(tenant)
+        )
+        gateways = {PROCESS: process}
         services = Services(prune, insight, admin, gateways)
         streams = settings.gateways.envoy_streams
         threads = Threads(settings.server.threads, streams)

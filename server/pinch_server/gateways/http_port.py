@@ -60,6 +60,7 @@ class MouthRules:
         max_bytes: Largest body (bytes).
         most: Requests at once; one more is answered unread.
         tokens: The tokens that are valid; None: callers need none.
+        tenant: Whose requests are that need no token; else its name says it.
         tls: What connections are encrypted with, taken anew for each; None: plain text.
     """
 
@@ -68,6 +69,7 @@ class MouthRules:
     most: int
     tokens: Watched[Tokens] | None = None
     tls: Watched[ssl.SSLContext] | None = None
+    tenant: str = ""
 
 
 class MouthPort:
@@ -159,13 +161,13 @@ class MouthPort:
     def _handler(self, mouth: Mouth) -> Callable[[web.Request], "asyncio.Future[web.Response]"]:
         async def handle(request: web.Request) -> web.Response:
             started = time.monotonic()
-            refusal = self._refusal(mouth, request.headers.get(hdrs.AUTHORIZATION))
-            if refusal is not None:
-                return refusal
+            tenant = self._tenant(mouth, request.headers.get(hdrs.AUTHORIZATION))
+            if isinstance(tenant, web.Response):
+                return tenant
             headers = {name.lower(): text for name, text in request.headers.items()}
             self._open += 1
             try:
-                result, answer, decided = await self._answered(mouth, request, headers)
+                result, answer, decided = await self._answered(mouth, request, headers, tenant)
             finally:
                 self._open -= 1
             seconds = time.monotonic() - started
@@ -174,21 +176,21 @@ class MouthPort:
 
         return handle  # type: ignore[return-value] # a coroutine function, as aiohttp takes it
 
-    def _refusal(self, mouth: Mouth, header: str | None) -> web.Response | None:
+    def _tenant(self, mouth: Mouth, header: str | None) -> str | web.Response:
+        """Whose request it is, or its refusal."""
         allowed = MOUTHS[mouth.path]
         if self._rules.tokens is None or allowed is None:
-            return None
+            return self._rules.tenant
         try:
-            admitted(self._rules.tokens.current(), header, allowed, mouth.path)
+            return admitted(self._rules.tokens.current(), header, allowed, mouth.path).name
         except Refused as refused:
             self._refused(refused.problem)
             status = 403 if refused.problem == "wrong_role" else 401
             asks = {hdrs.WWW_AUTHENTICATE: "Bearer"} if status == 401 else {}
             return web.Response(text=f"{refused}\n", status=status, headers=asks)
-        return None
 
     async def _answered(
-        self, mouth: Mouth, request: web.Request, headers: Mapping[str, str]
+        self, mouth: Mouth, request: web.Request, headers: Mapping[str, str], tenant: str
     ) -> tuple[str, Answer, Decided | None]:
         body = b""
         left: Leave | None = None
@@ -203,7 +205,7 @@ class MouthPort:
             except TimeoutError:
                 left = Leave("late")
         if left is None:
-            done = await self._decided(mouth, body, headers)
+            done = await self._decided(mouth, body, headers, tenant)
             if isinstance(done, tuple):
                 answer, decided = done
                 return decided.unchanged_reason or "pruned", answer, decided
@@ -212,7 +214,7 @@ class MouthPort:
         return left.reason, await asyncio.to_thread(mouth.unchanged, left, body), None
 
     async def _decided(
-        self, mouth: Mouth, body: bytes, headers: Mapping[str, str]
+        self, mouth: Mouth, body: bytes, headers: Mapping[str, str], tenant: str
     ) -> tuple[Answer, Decided] | Leave:
         def work(turn: Turn) -> tuple[Answer, Decided] | Leave:
             read = mouth.read(body, headers)
@@ -222,7 +224,7 @@ class MouthPort:
             return read.answer(decided), decided
 
         try:
-            done = await self._in_time.begin(work, self._rules.seconds).awaited()
+            done = await self._in_time.begin(work, self._rules.seconds, tenant).awaited()
         except InvalidCallError as error:
             return Leave("invalid", error.violations)
         except Exception as error:  # noqa: BLE001 a gateway is always answered

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from concurrent.futures import wait as wait_for
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final, Generic, TypeVar
 
@@ -42,11 +43,13 @@ class Turn:
         decider: The use case.
         clock: The time.
         seconds: Time for all of it (seconds).
+        tenant: Whose request it is.
     """
 
-    def __init__(self, decider: Decider, clock: Clock, seconds: float) -> None:
+    def __init__(self, decider: Decider, clock: Clock, seconds: float, tenant: str) -> None:
         self._decider = decider
         self._clock = clock
+        self._tenant = tenant
         self._until = clock.monotonic() + seconds
         self._settled = threading.Lock()
         self._decision_id: str | None = None
@@ -74,7 +77,9 @@ class Turn:
             if self._settled.locked() or not self.remaining:
                 raise _TooLate
 
-        decided = self._decider.decide(call, Patience(self.remaining), answered)
+        # A body or a header may say much about a call, but not whose it is.
+        own = replace(call, context=replace(call.context, tenant=self._tenant))
+        decided = self._decider.decide(own, Patience(self.remaining), answered)
         self._decision_id = decided.decision_id
         return decided
 
@@ -146,14 +151,15 @@ class InTime:
         self._open: set[Future[Any]] = set()
         self._lock = threading.Lock()
 
-    def begin(self, work: Callable[[Turn], _T], seconds: float) -> Running[_T]:
+    def begin(self, work: Callable[[Turn], _T], seconds: float, tenant: str = "") -> Running[_T]:
         """Begins work on a request; only its decision may wait or break.
 
         Args:
             work: What is done on a thread: it decides by the turn that it gets.
             seconds: Time for it, waiting for a thread included (seconds).
+            tenant: Whose request it is.
         """
-        turn = Turn(self._decider, self._clock, seconds)
+        turn = Turn(self._decider, self._clock, seconds, tenant)
         with self._lock:
             if len(self._open) >= self._most:
                 return Running(turn, None)

@@ -83,3 +83,13 @@ def begin_as(token: Token) -> None:
 def current_token() -> Token | None:
     """The token of the current call; None where none was needed."""
     return _CALLER.get()
+
+
+def current_tenant(otherwise: str) -> str:
+    """Whose the current call is: its token's name.
+
+    Args:
+        otherwise: Whose it is when it needed no token.
+    """
+    token = _CALLER.get()
+    return otherwise if token is None else token.name

@@ -12,7 +12,7 @@ from pinch_server.core.moments import unix_micros
 from pinch_server.decide import Decided, Decider, InvalidCallError, Patience
 from pinch_server.faults import told
 from pinch_server.ports import Clock, Observer, Originals
-from pinch_server.rpc.call import REQUEST_ID_CHARS, Call, current_call, current_token
+from pinch_server.rpc.call import REQUEST_ID_CHARS, Call, current_call, current_tenant
 from pinch_server.rpc.convert import Reply, read_request, write_reply, write_unchanged
 from pinch_server.rpc.errors import NoOriginalError
 from pinch_server.rpc.outcomes import read_outcome
@@ -57,7 +57,7 @@ class PruneService(pb_grpc.PruneServiceServicer):
         call = current_call("Prune", context)
         written: list[Reply] = []
         try:
-            received = read_request(request, self._decider.recent, self._whose())
+            received = read_request(request, self._decider.recent, current_tenant(self._tenant))
             about = received.call.context
             call.request_id = about.request_id[:REQUEST_ID_CHARS] or call.request_id
             call.labels = about.labels
@@ -117,17 +117,12 @@ class PruneService(pb_grpc.PruneServiceServicer):
         call = current_call("Expand", context)
         text = None
         if self._originals is not None and request.reference:
-            text = self._originals.expand(self._whose(), request.reference)
+            text = self._originals.expand(current_tenant(self._tenant), request.reference)
         call.result = "missed" if text is None else "expanded"
         if text is None:
             raise NoOriginalError
         # Halves of surrogate pairs, which JSON can spell, cannot be sent as text.
         return pb.ExpandResponse(text=text.encode("utf-8", "replace").decode())
-
-    def _whose(self) -> str:
-        """The tenant of the current call: the name of its token, else what the operator says."""
-        token = current_token()
-        return self._tenant if token is None else token.name
 
 
 def _patience(context: grpc.ServicerContext) -> Patience:

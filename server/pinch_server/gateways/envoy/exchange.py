@@ -55,11 +55,13 @@ class Exchange:
     Args:
         around: What every exchange needs.
         account: Takes what became of this one.
+        tenant: Whose it is.
     """
 
-    def __init__(self, around: Around, account: Account) -> None:
+    def __init__(self, around: Around, account: Account, tenant: str = "") -> None:
         self._around = around
         self._account = account
+        self._tenant = tenant
         self._asked = Asked()
         self._dialect: Format | None = None
         self._decided: Decided | None = None
@@ -159,7 +161,7 @@ class Exchange:
             return decided, splice(body, decided.byte_edits) if decided.byte_edits else None
 
         try:
-            done = self._around.in_time.begin(work, self._around.seconds).result()
+            done = self._around.in_time.begin(work, self._around.seconds, self._tenant).result()
         except InvalidCallError:
             return "invalid"
         return str(done) if isinstance(done, Untold) else done

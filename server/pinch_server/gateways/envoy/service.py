@@ -12,18 +12,21 @@ Account = Callable[[grpc.ServicerContext, str, float, Decided | None, str], None
 """Takes what became of a request: its stream, result, seconds, decision and Envoy's id of it."""
 
 
-def process_handler(around: Around, account: Account) -> "grpc.RpcMethodHandler[bytes, bytes]":
+def process_handler(
+    around: Around, account: Account, tenant: Callable[[], str]
+) -> "grpc.RpcMethodHandler[bytes, bytes]":
     """Serves `envoy.service.ext_proc.v3.ExternalProcessor/Process`.
 
     Args:
         around: What every request needs.
         account: Takes what became of each.
+        tenant: Tells whose the current stream is.
     """
 
     def process(
         steps: Iterator[pb.ProcessingRequest], context: grpc.ServicerContext
     ) -> Iterator[pb.ProcessingResponse]:
-        exchange = Exchange(around, lambda *facts: account(context, *facts))
+        exchange = Exchange(around, lambda *facts: account(context, *facts), tenant())
         try:
             for step in steps:
                 # What Envoy does not wait for cannot be changed any more.
