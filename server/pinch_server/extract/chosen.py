@@ -160,16 +160,20 @@ def options_of(settings: ExtractSettings) -> FilterOptions:
 
 
 def prices_of(settings: ExtractModelSettings) -> ModelPrices | None:
-    """What the model charges: as set, else by its name; None where neither says."""
-    if not settings.prompt_price:
-        return HAIKU if _HAIKU in settings.name else None
-    prompt = float(Decimal(settings.prompt_price))
+    """What the model charges: as set, nothing included, else by its name; None where neither says."""
+    if not settings.prompt_price and _HAIKU not in settings.name:
+        return None
+    prompt = _price(settings.prompt_price, HAIKU.prompt)
     return ModelPrices(
         prompt,
-        float(Decimal(settings.completion_price or "0")) or 5 * prompt,
-        float(Decimal(settings.cache_write_price or "0")) or 1.25 * prompt,
-        float(Decimal(settings.cache_read_price or "0")) or 0.1 * prompt,
+        _price(settings.completion_price, 5 * prompt),
+        _price(settings.cache_write_price, 1.25 * prompt),
+        _price(settings.cache_read_price, 0.1 * prompt),
     )
+
+
+def _price(text: str, otherwise: float) -> float:
+    return float(Decimal(text)) if text else otherwise
 
 
 def _fingerprint(settings: ExtractSettings) -> str:
