@@ -51,7 +51,7 @@ class ExtractModelSettings(BaseModel, frozen=True, extra="forbid"):
         default="", description="Price of its input (USD per million tokens); empty: by its name, if known."
     )
     completion_price: _Price = Field(
-        default="", description="Price of its output (USD per million tokens); empty: 5 x its input."
+        default="", description="Price of its output (USD per million tokens); empty: 5 x its input's."
     )
     cache_write_price: _Price = Field(
         default="", description="Price of input written to its cache (USD per million tokens); empty: 1.25 x."
@@ -72,12 +72,16 @@ class ExtractTriggerSettings(BaseModel, frozen=True, extra="forbid"):
     min_output_tokens: _Count = Field(
         default=0, description="Least size of a result (tokens); 0: by how full the budget is."
     )
-    min_request_tokens: _Count = Field(default=0, description="Least size of a request (tokens).")
-    min_messages: _Count = Field(default=0, description="Least number of messages of a request.")
-    min_request_share: _Share = Field(default=0.0, description="Least share of the budget a request fills.")
-    min_output_share: _Share = Field(default=0.0, description="Least share of the budget a result fills.")
+    min_request_tokens: _Count = Field(default=0, description="Least size of a request (tokens); 0: any.")
+    min_messages: _Count = Field(default=0, description="Least number of messages of a request; 0: any.")
+    min_request_share: _Share = Field(
+        default=0.0, description="Least share of the budget a request fills; 0: any."
+    )
+    min_output_share: _Share = Field(
+        default=0.0, description="Least share of the budget a result fills; 0: any."
+    )
     huge_output_share: _Share = Field(
-        default=0.0, description="Share of the budget from which on a result needs no trigger."
+        default=0.0, description="Share of the budget from which on a result needs no trigger; 0: none."
     )
 
 
@@ -139,7 +143,7 @@ class ExtractSettings(BaseModel, frozen=True, extra="forbid"):
         description="What calls for it; size: against the gate's advice, where most losses were made.",
     )
     every_n_requests: Annotated[int, Within(Bound(1, 1_000_000))] = Field(
-        default=1, description="Of a session's requests that qualify, each so-manieth may ask the model."
+        default=1, description="Of a session's qualifying requests, the first and each Nth after it may ask."
     )
     max_per_request: _Count = Field(default=0, description="Most results of one request; 0: any number.")
     max_per_session: _Count = Field(

@@ -33,5 +33,5 @@ class GatewaySettings(BaseModel, frozen=True, extra="forbid"):
     )
     envoy_seconds: Annotated[float, Within(Bound(0.01, 600))] = Field(
         default=0.15,
-        description="The same for Envoy; below its message_timeout, which is 0.2 unless set (seconds).",
+        description="Time for a request of Envoy; below its message_timeout, 0.2 unless set (seconds).",
     )

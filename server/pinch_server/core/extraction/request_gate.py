@@ -58,7 +58,7 @@ class Rules:
         min_request_share: Least share of the window that it fills.
         min_output_share: Least share of the window that a result fills.
         huge_output_share: From this share of the window on, a result needs no trigger.
-        every_n_requests: Of the requests that qualify, each so-manieth may call the model.
+        every_n_requests: Of the requests that qualify, the first and each so many after it may call.
         sweeps_cold: Whether a cold cache calls for extraction.
         cold_min_tokens: Least size of a result in a cold sweep (tokens).
         cold_min_idle_seconds: Least time since the last call in a cold sweep (seconds).
