@@ -53,7 +53,7 @@ def explain_command(
 
     The id is in the reply of Prune, in the log and in `pinch decisions`. Of each result that differs from
     what came there is its message, its tool, what was done, why, and its size in tokens before and after; the
-    text itself is kept nowhere.
+    text itself is not kept with it.
     """
     decision_id = decision_id.lower()
     if not UUID.fullmatch(decision_id):

@@ -29,6 +29,7 @@ _EPILOG: Final = epilog(
     lines("Exit status", "0 done", "1 the database or the service cannot be read", "2 an option is wrong"),
 )
 _OFF: Final = "Pruning is switched off: there are no savings to show."
+_NONE_YET: Final = "; one counts once its outcome is reported, else after outcome_grace_seconds"
 
 
 @click.command("savings", epilog=_EPILOG)
@@ -85,7 +86,7 @@ def _read(settings: Settings, days: int) -> dict[str, Any] | None:
 
 def _account(shown: dict[str, Any]) -> Iterator[str]:
     yield f"Last {shown['window_days']} days"
-    yield _line("calls", f"{shown['calls_30d']:,}")
+    yield _line("calls", f"{shown['calls_30d']:,}{'' if shown['calls_30d'] else _NONE_YET}")
     yield _line("pruned", f"{shown['pruned_calls_30d']:,} ({shown['share_pruned']:.2%})")
     yield _line("tokens saved", f"{shown['total_tokens_saved']:,}")
     if "median_tokens_saved" in shown:

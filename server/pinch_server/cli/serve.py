@@ -18,6 +18,7 @@ from pinch_server.cli.settings import config_option, settings_or_stop, sources_o
 from pinch_server.cli.testing import FREE, settings_for_tests
 from pinch_server.observe import logs
 from pinch_server.observe.line_queue import LineQueue
+from pinch_server.settings import ServerSettings
 from pinch_server.signals import stop_signals
 from pinch_server.store.errors import StoreError, UnsupportedDatabase
 from pinch_server.workers.malloc import tune_malloc
@@ -128,8 +129,7 @@ def serve_command(
     try:
         with settings_for_tests(settings, os.environ) if testing else nullcontext(settings) as used:
             app = App(used, sources, testing=testing)
-            scheme = "https" if used.server.tls.http else "http"
-            is_whole = _run(app, words, scheme, ready_json=ready_json or testing)
+            is_whole = _run(app, words, used.server, ready_json=ready_json or testing)
     finally:
         words.flush(_FLUSH_SECONDS)
     if not is_whole:
@@ -139,7 +139,7 @@ def serve_command(
         os._exit(0)
 
 
-def _run(app: App, words: LineQueue, scheme: str, *, ready_json: bool) -> bool:
+def _run(app: App, words: LineQueue, server: ServerSettings, *, ready_json: bool) -> bool:
     """Serves until a signal comes; False when a thread is still at a call that it was to cut short."""
     with stop_signals() as stop_request:
         try:
@@ -148,7 +148,7 @@ def _run(app: App, words: LineQueue, scheme: str, *, ready_json: bool) -> bool:
             words.flush(_FLUSH_SECONDS)
             stop([str(error)], EXIT_REFUSED if isinstance(error, UnsupportedDatabase) else EXIT_FAILED)
         try:
-            _tell(app, words, scheme, ready_json=ready_json)
+            _tell(app, words, server, ready_json=ready_json)
             stop_request.wait()
             _say(words, "Pinch stops: calls in flight finish, the journal goes to the database.")
         finally:
@@ -163,12 +163,15 @@ def _occupy_standard_files() -> None:
     os.close(number)
 
 
-def _tell(app: App, words: LineQueue, scheme: str, *, ready_json: bool) -> None:
+def _tell(app: App, words: LineQueue, server: ServerSettings, *, ready_json: bool) -> None:
     at = app.addresses
+    scheme = "https" if server.tls.http else "http"
+    pages = f"{scheme}://{at.http}/"
+    watched = f"dashboard on {pages}" if server.dashboard else f"metrics on {pages}metrics"
     by = f", by {len(at.workers)} workers (also on {', '.join(at.workers)})" if at.workers else ""
     _say(
         words,
-        f"Pinch {__version__} takes calls on {at.grpc}{by}; metrics on {scheme}://{at.http}/metrics;"
+        f"Pinch {__version__} takes calls on {at.grpc}{by}; {watched};"
         f"{f' gateways on {scheme}://{at.mouths};' if at.mouths else ''} decisions in {at.database}.",
     )
     if ready_json:

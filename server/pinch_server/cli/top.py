@@ -23,6 +23,7 @@ _EPILOG: Final = epilog(
         "pinch top --once > now.txt",
     ),
     lines(
+        "Where it shows",
         "On a terminal it goes on until q is pressed; pip install '.[top]' has what that takes.",
         "Elsewhere, and with --once, it prints one table.",
     ),
