@@ -48,7 +48,7 @@ class ExtractModelSettings(BaseModel, frozen=True, extra="forbid"):
         default=0, description="The model's window (tokens); 0: by its name, else 32768."
     )
     prompt_price: _Price = Field(
-        default="", description="Price of its input (USD per million tokens); empty: by its name, if known."
+        default="", description="Price of its input (USD per million tokens); empty: 1.00, as haiku's."
     )
     completion_price: _Price = Field(
         default="", description="Price of its output (USD per million tokens); empty: 5 x its input's."
