@@ -2,11 +2,13 @@
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, func, select, update
+from sqlalchemy import Engine, event, func, select, update
 
+from pinch_server.store import migrate
 from pinch_server.store.engine import open_engine, writing
 from pinch_server.store.originals import REFERENCE_CHARS, DatabaseOriginals
 from pinch_server.store.tables import originals
@@ -137,6 +139,21 @@ def test_what_was_asked_for_is_known(engine: Engine, wall: Wall, kept: DatabaseO
     kept.expand("blue", kept.reference("blue", TEXT))
     assert kept.expanded("blue", [TEXT, "b" * 99, "c"]) == {TEXT}
     assert kept.expanded("red", [TEXT]) == frozenset()
+
+
+def test_what_can_only_be_read_is_found(tmp_path: Path, wall: Wall) -> None:
+    """An original comes back from a database that takes no writes, though nobody can note who asked."""
+    url = f"sqlite:///{tmp_path}/pinch.sqlite3"
+    migrate.up(url)
+    writable = open_engine(url)
+    after_writing(writable, wall, {"blue": [TEXT]})
+    writable.dispose()
+    engine = open_engine(url)
+    event.listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA query_only = 1"))
+    store = opened(engine, wall)
+    assert store.expand("blue", store.reference("blue", TEXT)) == TEXT
+    store.close()
+    engine.dispose()
 
 
 def test_a_database_without_the_table_gives_nothing(tmp_path: object, wall: Wall) -> None:

@@ -118,8 +118,6 @@ class DatabaseOriginals:
             if row is None:
                 return None
             text = self._opened(key, bytes(row.sealed))
-            with writing(self._engine) as connection:
-                connection.execute(update(table).where(table.c.key == key).values(expanded_at=self._now()))
         except SQLAlchemyError as error:
             # By its type alone: a driver's message may hold the URL.
             _LOG.warning("originals cannot be read: %s", type(error).__name__)
@@ -127,6 +125,7 @@ class DatabaseOriginals:
         except (InvalidTag, zlib.error, UnicodeDecodeError):
             _LOG.warning("an original cannot be decrypted: is originals.key another one than it was?")
             return None
+        self._note_expanded(key)
         return text
 
     def expanded(self, tenant: str, texts: Iterable[str]) -> frozenset[str]:
@@ -173,6 +172,15 @@ class DatabaseOriginals:
                 self._kept.move_to_end(key)
             while len(self._kept) > _MOST_REMEMBERED:
                 self._kept.popitem(last=False)
+
+    def _note_expanded(self, key: bytes) -> None:
+        """Notes that an original was asked for; where that cannot be, it was found all the same."""
+        asked = update(originals).where(originals.c.key == key).values(expanded_at=self._now())
+        try:
+            with writing(self._engine) as connection:
+                connection.execute(asked)
+        except SQLAlchemyError as error:
+            _LOG.warning("that an original was asked for is not noted: %s", type(error).__name__)
 
     def _make_room(self) -> None:
         """Deletes the oldest until the rest is within its bound."""
