@@ -30,8 +30,13 @@ class Purse:
     left: float | None = 100.0
     settled: list[tuple[float, float]] = field(default_factory=list)
 
-    def set_aside(self, usd: float) -> bool | None:
+    def today(self) -> str:
+        """Always the same."""
+        return "today"
+
+    def set_aside(self, usd: float, day: str) -> bool | None:
         """Takes it, when there is so much."""
+        assert day == "today"
         if self.left is None:
             return None
         if usd > self.left:
@@ -39,8 +44,9 @@ class Purse:
         self.left -= usd
         return True
 
-    def settle(self, usd: float, cost_usd: float) -> None:
+    def settle(self, usd: float, cost_usd: float, day: str) -> None:
         """Takes the cost instead."""
+        assert day == "today"
         assert self.left is not None
         self.left += usd - cost_usd
         self.settled.append((usd, cost_usd))

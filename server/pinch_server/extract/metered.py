@@ -24,12 +24,16 @@ _TOKENS_PER_CHAR: Final = 2
 class Spending(Protocol):
     """What the calls of a day cost, all processes together. Shared by threads, and never raises."""
 
-    def set_aside(self, usd: float) -> bool | None:
-        """Takes an amount out of the day's; False when so much is not left, None when nobody knows (USD)."""
+    def today(self) -> str:
+        """Names the day."""
         ...
 
-    def settle(self, usd: float, cost_usd: float) -> None:
-        """Puts back what was set aside, and takes what the call cost instead (USD)."""
+    def set_aside(self, usd: float, day: str) -> bool | None:
+        """Takes an amount out of a day's; False when so much is not left, None when nobody knows (USD)."""
+        ...
+
+    def settle(self, usd: float, cost_usd: float, day: str) -> None:
+        """Puts back what was set aside of a day's, and takes what the call cost instead (USD)."""
         ...
 
 
@@ -92,12 +96,13 @@ class MeteredModel:
         verdict = self._breaker.abandoned
         most = self._most(prompt, max_tokens)
         try:
-            is_enough = self._spending.set_aside(most)
+            day = self._spending.today()
+            is_enough = self._spending.set_aside(most, day)
             if not is_enough:
                 return ModelFault(SPEND_UNKNOWN if is_enough is None else SPEND_CAP)
             # Set aside for good unless the call tells what it cost: one that hangs may have been billed.
             answer = self._posted(prompt, seconds, max_tokens)
-            self._spending.settle(most, answer.cost_usd)
+            self._spending.settle(most, answer.cost_usd, day)
             if isinstance(answer, Reply):
                 verdict = self._breaker.succeeded
             elif answer.slug not in _CALLERS_FAULT and not (

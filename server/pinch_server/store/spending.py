@@ -32,10 +32,13 @@ class DatabaseSpending:
         self._most = round(daily_usd * _NANOS)
         self._now = now
 
-    def set_aside(self, usd: float) -> bool | None:
-        """Takes an amount out of the day's; False when so much is not left, None when nobody knows (USD)."""
-        table, day = extraction_spend, self._day()
-        amount = round(usd * _NANOS)
+    def today(self) -> str:
+        """Names the UTC day."""
+        return self._now().astimezone(UTC).date().isoformat()
+
+    def set_aside(self, usd: float, day: str) -> bool | None:
+        """Takes an amount out of a day's; False when so much is not left, None when nobody knows (USD)."""
+        table, amount = extraction_spend, round(usd * _NANOS)
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
         try:
             with writing(self._engine) as connection:
@@ -49,16 +52,13 @@ class DatabaseSpending:
             _LOG.warning("nobody knows what the day has cost: %s", type(error).__name__)
             return None
 
-    def settle(self, usd: float, cost_usd: float) -> None:
-        """Puts back what was set aside, and takes what the call cost instead (USD)."""
+    def settle(self, usd: float, cost_usd: float, day: str) -> None:
+        """Puts back what was set aside of a day's, and takes what the call cost instead (USD)."""
         table, change = extraction_spend, round((cost_usd - usd) * _NANOS)
         try:
             with writing(self._engine) as connection:
-                day = update(table).where(table.c.day == self._day())
-                connection.execute(day.values(nanos=table.c.nanos + change))
+                its = update(table).where(table.c.day == day)
+                connection.execute(its.values(nanos=table.c.nanos + change))
         except SQLAlchemyError as error:
             # What was set aside stays taken: the day costs less than it seems, never more.
             _LOG.warning("what a call cost is not noted: %s", type(error).__name__)
-
-    def _day(self) -> str:
-        return self._now().astimezone(UTC).date().isoformat()
