@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
+import logging
+import socket
 import threading
 from typing import Any
 
@@ -308,6 +311,43 @@ def test_what_is_too_large_is_not_kept(path: str) -> None:
         else:
             assert is_unchanged(path, reply)
         assert port.kept.decisions == []
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "nonsense"])
+@pytest.mark.parametrize("path", UNCHANGED)
+def test_a_packed_body_stays_as_it_is(port: Port, path: str, coding: str) -> None:
+    """A body with a Content-Encoding, true or not, is left alone: plain bytes must not take its place."""
+    for sent in (gzip.compress(UNCHANGED[path]), UNCHANGED[path]):
+        reply = port.post(path, sent, {**JSON, "Content-Encoding": coding})
+        assert reply.headers["x-pinch-unchanged-reason"] == "encoded"
+        if path == "/v1/prune":
+            assert reply.status == 400
+            assert reply.json["violations"][0]["field"] == "content-encoding"
+        elif path == "/v1/compress":
+            assert reply.status == 422
+        else:
+            assert is_unchanged(path, reply)
+
+
+@pytest.mark.parametrize("name", ["x-pinch-session-id", "x-pinch-model", "x-request-id"])
+def test_a_header_of_no_characters_breaks_nothing(port: Port, name: str) -> None:
+    """A value that is no UTF-8 counts as the text that can be read of it, and the request is pruned."""
+    reply = port.post("/compact", body(), {**JSON, name: "\xff\xfe"})
+    assert reply.status == 200
+
+
+def test_no_bytes_of_a_request_are_logged(port: Port, caplog: pytest.LogCaptureFixture) -> None:
+    """Bytes behind a length that is too short, or where none is told, are in no line of the log."""
+    caplog.set_level(logging.DEBUG)
+    head = b"POST /compact HTTP/1.1\r\nHost: x\r\n"
+    for framing in (b"Content-Length: 2\r\n\r\n{}", b"Transfer-Encoding: chunked\r\n\r\n"):
+        host, _, number = port.address.rpartition(":")
+        with socket.create_connection((host, int(number)), timeout=30) as connection:
+            connection.sendall(head + framing + b"a word of the conversation\r\n\r\n")
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65_536):
+                pass
+    assert "conversation" not in caplog.text
 
 
 @pytest.mark.parametrize("path", UNCHANGED)

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from aiohttp import hdrs, web
 
+from pinch_server.core.limits import Violation
 from pinch_server.decide import Decided, InvalidCallError
 from pinch_server.doors.access import MOUTHS
 from pinch_server.doors.tokens import Problem, Refused, Tokens, admitted
@@ -30,6 +31,12 @@ _READ_SECONDS: Final = 30.0
 _KEEPALIVE_SECONDS: Final = 75.0
 _STOP_SECONDS: Final = 5.0
 _BACKLOG: Final = 256
+_ENCODED: Final = Leave(
+    "encoded", (Violation("content-encoding", "is not taken here; send the body without compression"),)
+)
+_SILENT: Final = logging.getLogger(f"{__name__}.wire")
+"""Takes what aiohttp says of connections: it quotes bytes, and behind a wrong length those are a body's."""
+_SILENT.disabled = True
 
 
 class Account(Protocol):
@@ -144,7 +151,13 @@ class MouthPort:
         for mouth in self._mouths:
             app.router.add_post(mouth.path, self._handler(mouth))
         self._runner = web.AppRunner(
-            app, access_log=None, keepalive_timeout=_KEEPALIVE_SECONDS, shutdown_timeout=_STOP_SECONDS
+            app,
+            access_log=None,
+            logger=_SILENT,
+            # What is packed stays packed: a gateway that swaps bodies would send plain bytes as packed ones.
+            auto_decompress=False,
+            keepalive_timeout=_KEEPALIVE_SECONDS,
+            shutdown_timeout=_STOP_SECONDS,
         )
         await self._runner.setup()
         site = web.TCPSite(
@@ -164,10 +177,16 @@ class MouthPort:
             tenant = self._tenant(mouth, request.headers.get(hdrs.AUTHORIZATION))
             if isinstance(tenant, web.Response):
                 return tenant
-            headers = {name.lower(): text for name, text in request.headers.items()}
+            headers = {name.lower(): _readable(text) for name, text in request.headers.items()}
             self._open += 1
             try:
                 result, answer, decided = await self._answered(mouth, request, headers, tenant)
+            except ConnectionError:
+                # Gone before its body was there.
+                raise
+            except Exception as error:
+                _LOG.error("%s failed: %s", mouth.path, told(error))
+                raise
             finally:
                 self._open -= 1
             seconds = time.monotonic() - started
@@ -196,6 +215,8 @@ class MouthPort:
         left: Leave | None = None
         if self._open > self._rules.most:
             left = Leave("overloaded")
+        elif headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+            left = _ENCODED
         else:
             try:
                 async with asyncio.timeout(_READ_SECONDS):
@@ -246,6 +267,11 @@ def _response(answer: Answer, result: str, decided: Decided | None) -> web.Respo
         headers=headers,
         content_type="application/json" if answer.body else None,
     )
+
+
+def _readable(text: str) -> str:
+    """A header without the halves of characters that aiohttp makes of bytes which are no UTF-8."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _newest(watched: Watched[ssl.SSLContext]) -> ssl.SSLContext:

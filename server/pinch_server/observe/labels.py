@@ -78,6 +78,7 @@ GATEWAY_RESULTS: Final = (
     "late",
     "overloaded",
     "too_large",
+    "encoded",
     "failed",
 )
 """How a gateway's request went on."""
