@@ -1,12 +1,15 @@
 """One request on its way through Envoy and its answer on the way back, step by step."""
 
+import logging
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from pinch_server.core.decision import Outcome, OutcomeName
 from pinch_server.core.moments import unix_micros
-from pinch_server.decide import Body, Decided, InvalidCallError, PruneCall
+from pinch_server.decide import Body, Decided, InvalidCallError, PruneCall, stored_text
+from pinch_server.faults import told
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import splice
 from pinch_server.gateways.envoy.paths import dialect_of
@@ -15,6 +18,9 @@ from pinch_server.gateways.envoy.v1 import external_processor_pb2 as pb
 from pinch_server.gateways.headers import DECISION_ID, PREFIX, TOKENS_SAVED, UNCHANGED, Asked, read_headers
 from pinch_server.gateways.in_time import InTime, Turn, Untold
 from pinch_server.ports import Clock
+
+_LOG: Final = logging.getLogger(__name__)
+_STATUS: Final = re.compile("[0-9]{3}")
 
 
 class Account(Protocol):
@@ -71,7 +77,14 @@ class Exchange:
         self._is_reported = False
 
     def answer(self, step: pb.ProcessingRequest) -> pb.ProcessingResponse:
-        """The answer to one step of it."""
+        """The answer to one step of it; never raises, since that would end what Envoy is passing on."""
+        try:
+            return self._answer(step)
+        except Exception as error:  # noqa: BLE001 what passes through is worth more than what is done about it
+            _LOG.error("a step of Envoy's failed: %s", told(error))
+            return _untouched(step)
+
+    def _answer(self, step: pb.ProcessingRequest) -> pb.ProcessingResponse:
         kind = step.WhichOneof("request")
         if kind == "request_headers":
             return self._request_headers(step.request_headers)
@@ -81,26 +94,29 @@ class Exchange:
             return pb.ProcessingResponse(response_headers=self._response_headers(step.response_headers))
         if kind == "response_body":
             self._response_body(step.response_body)
-            return pb.ProcessingResponse(response_body=pb.BodyResponse())
-        if kind == "request_trailers":
-            return pb.ProcessingResponse(request_trailers=pb.TrailersResponse())
-        return pb.ProcessingResponse(response_trailers=pb.TrailersResponse())
+        return _untouched(step)
 
     def ended(self) -> None:
-        """Reports what became of the decision, when that is known: the last thing to call."""
+        """Reports what became of the decision, when that is known: the last thing to call; never raises."""
         if self._decided is None or self._status is None or self._is_reported:
             return
         self._is_reported = True
-        outcome: OutcomeName = "DISPATCHED" if 200 <= self._status < 300 else "FAILED"
+        try:
+            self._report(self._decided, self._status)
+        except Exception as error:  # noqa: BLE001 as above
+            _LOG.error("what became of Envoy's request cannot be reported: %s", told(error))
+
+    def _report(self, decided: Decided, status: int) -> None:
+        outcome: OutcomeName = "DISPATCHED" if 200 <= status < 300 else "FAILED"
         now = unix_micros(self._around.clock.now())
-        report = Outcome(self._decided.decision_id, now, outcome)
+        report = Outcome(decided.decision_id, now, outcome)
         if self._reader is not None:
             used = self._reader.usage()
             report = Outcome(
-                self._decided.decision_id,
+                decided.decision_id,
                 now,
                 outcome,
-                model=used.model,
+                model=stored_text(used.model or ""),
                 prompt_tokens=used.prompt_tokens,
                 cached_tokens=used.cached_tokens,
                 cache_write_tokens=used.cache_write_tokens,
@@ -110,6 +126,7 @@ class Exchange:
 
     def _request_headers(self, sent: pb.HttpHeaders) -> pb.ProcessingResponse:
         headers = _read(sent.headers)
+        self._dialect = None
         self._asked = read_headers(headers)
         # Of all names: what is ours reaches no provider, understood or not.
         own = [name for name in headers if name.startswith(PREFIX)]
@@ -175,7 +192,7 @@ class Exchange:
             return pb.HeadersResponse()
         headers = _read(sent.headers)
         status = headers.get(":status", "")
-        self._status = int(status) if status.isdecimal() else 0
+        self._status = int(status) if _STATUS.fullmatch(status) else 0
         told = []
         if self._decided is not None and self._dialect is not None:
             saved = self._decided.stats.tokens_saved if self._decided.byte_edits else 0
@@ -198,6 +215,18 @@ class Exchange:
 
 _NO_MORE: Final = pb.ProcessingMode(response_header_mode=pb.HEADER_SEND_MODE_SKIP)
 """Nothing else of this request is of use."""
+
+
+def _untouched(step: pb.ProcessingRequest) -> pb.ProcessingResponse:
+    """The answer that changes nothing, of the kind that Envoy waits for."""
+    kind = step.WhichOneof("request")
+    if kind in ("request_headers", "response_headers"):
+        return pb.ProcessingResponse(**{kind: pb.HeadersResponse()})
+    if kind in ("request_body", "response_body"):
+        return pb.ProcessingResponse(**{kind: pb.BodyResponse()})
+    if kind == "request_trailers":
+        return pb.ProcessingResponse(request_trailers=pb.TrailersResponse())
+    return pb.ProcessingResponse(response_trailers=pb.TrailersResponse())
 
 
 def _read(headers: pb.HeaderMap) -> Mapping[str, str]:
