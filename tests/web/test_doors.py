@@ -122,6 +122,28 @@ def test_a_made_up_cookie_is_none(guarded: Door) -> None:
         assert guarded.ask("GET", "/api/v1/state", Cookie=value).status == 401
 
 
+@pytest.mark.parametrize("other", ["a[b]={}", "theme", 'x="', "pinch_session=short", "my_pinch_session=x"])
+def test_cookies_of_others_do_not_sign_out(guarded: Door, other: str) -> None:
+    """Whatever other services of the host have the browser send, the session is found."""
+    guarded.sign_in(INSIGHT)
+    own = guarded.headers["Cookie"]
+    for sent in (f"{other}; {own}", f"{own}; {other}", f"{own};{other}"):
+        assert guarded.ask("GET", "/api/v1/state", Cookie=sent).status == 200
+
+
+@pytest.mark.parametrize(
+    "sent", ['pinch_session="' + '\\"' * 30_000 + '"', "pinch_session=", "; " * 30_000, "=\xff"]
+)
+def test_a_monstrous_cookie_is_none(guarded: Door, sent: str) -> None:
+    """No cookie of any size or shape is an error, or has the port work long for it."""
+    assert guarded.ask("GET", "/api/v1/state", Cookie=sent).status == 401
+
+
+def test_a_length_of_many_digits_is_refused(guarded: Door) -> None:
+    """A body that says it is longer than any number is answered as any that is too long."""
+    assert guarded.ask("POST", "/login", "{}", Content_Length="1" * 5_000).status == 413
+
+
 def test_signing_out_ends_the_session_and_not_only_the_cookie(guarded: Door) -> None:
     """Whoever kept the cookie cannot use it after its owner signed out."""
     guarded.sign_in(INSIGHT)

@@ -7,6 +7,7 @@ not asked yet has to go: neither a stuck scraper nor a crowd of them can hold th
 """
 
 import logging
+import re
 import socket
 import socketserver
 import ssl
@@ -29,6 +30,7 @@ _CONNECTION_SECONDS: Final = 10.0
 _MOST_CONNECTIONS: Final = 64
 _SWEEP_SECONDS: Final = 0.2
 _MOST_BODY: Final = 64 * 1024
+_LENGTH: Final = re.compile("[0-9]{1,9}")
 _METHODS: Final = {"/metrics": ("GET",), "/healthz": ("GET",)}
 
 Route = Callable[[], Reply]
@@ -306,7 +308,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command in ("GET", "HEAD"):
             return b""
         length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit()) or int(length) > _MOST_BODY:
+        if not _LENGTH.fullmatch(length) or int(length) > _MOST_BODY:
             return None
         return self.rfile.read(int(length))
 

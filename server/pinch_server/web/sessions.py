@@ -5,10 +5,10 @@ the token: a token that is taken out of the file ends its sessions at once.
 """
 
 import hashlib
+import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 HOURS: Final = 12
@@ -18,6 +18,9 @@ COOKIE: Final = "pinch_session"
 _SECONDS: Final = HOURS * 3600
 _MOST: Final = 1000
 _BYTES: Final = 32
+# Not by http.cookies: a bad cookie of another service of this host hides ours from it, and its time grows
+# with the square of a quoted value.
+_VALUE: Final = re.compile(rf"(?:^|;)[ \t]*{COOKIE}=([A-Za-z0-9_-]{{43}})[ \t]*(?:;|$)")
 
 
 class Sessions:
@@ -73,12 +76,9 @@ def set_cookie(value: str, *, is_encrypted: bool) -> tuple[str, str]:
 
 
 def _cookie(headers: Mapping[str, str]) -> str | None:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return None
-    return found.value if found is not None and found.value else None
+    found = _VALUE.search(headers.get("cookie", ""))
+    return None if found is None else found[1]
 
 
 def _key(value: str) -> bytes:
-    return hashlib.sha256(value.encode("utf-8", "surrogateescape")).digest()
+    return hashlib.sha256(value.encode()).digest()
