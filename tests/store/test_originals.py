@@ -1,6 +1,7 @@
 """Originals: encrypted at rest, each tenant's for itself, for a time and within a size; a miss is a miss."""
 
 import random
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,40 @@ def test_another_secret_or_a_changed_row_gives_nothing(
         connection.execute(update(originals).values(sealed=sealed))
     found = [kept.expand("blue", kept.reference("blue", text)) for text in (TEXT, "other " * 99)]
     assert sorted(text is None for text in found) == [False, True]
+
+
+@pytest.mark.parametrize("sealed", [b"", b"short", b"x" * 12, b"x" * 99])
+def test_a_row_that_was_cut_gives_nothing(
+    engine: Engine, wall: Wall, kept: DatabaseOriginals, sealed: bytes
+) -> None:
+    """A row of which too little is left to be decrypted is a miss, not an error."""
+    after_writing(engine, wall, {"blue": [TEXT]})
+    with writing(engine) as connection:
+        connection.execute(update(originals).values(sealed=sealed))
+    assert kept.expand("blue", kept.reference("blue", TEXT)) is None
+
+
+def test_many_long_texts_take_bounded_memory(engine: Engine, wall: Wall) -> None:
+    """Texts are held to be named quickly, or until they are written, up to a number of characters."""
+    store = opened(engine, wall, max_chars=10**9)
+    texts = [f"{number} " * 1_000_000 for number in range(30)]
+    reached, let_go = threading.Event(), threading.Event()
+
+    def waits() -> None:
+        reached.set()
+        let_go.wait(30)
+
+    store._writer.submit(waits)
+    assert reached.wait(30)
+    for text in texts:
+        store.keep("blue", [text])
+    assert store._named_chars == sum(len(text) for _, text in store._references) <= 32_000_000
+    assert 0 < store._waiting_chars <= 64_000_000
+    assert store.reference("blue", texts[0]) == store.reference("blue", texts[0])
+    let_go.set()
+    store.close()
+    assert store._waiting_chars == 0
+    assert 0 < rows(engine) < len(texts)
 
 
 def test_originals_have_their_time(engine: Engine, wall: Wall, kept: DatabaseOriginals) -> None:

@@ -33,7 +33,10 @@ from pinch_server.store.tables import originals
 REFERENCE_CHARS: Final = 24
 """The length of a reference (characters)."""
 _NONCE_BYTES: Final = 12
-_MOST_WAITING: Final = 256
+_MOST_WAITING_CHARS: Final = 64_000_000
+"""Texts that wait to be written, all together (characters): a database that hangs takes no more memory."""
+_MOST_NAMED_CHARS: Final = 32_000_000
+"""Texts whose references are remembered, all together (characters)."""
 _MOST_REMEMBERED: Final = 4_096
 _MICROS: Final = 1_000_000
 _LOG: Final = logging.getLogger(__name__)
@@ -69,7 +72,8 @@ class DatabaseOriginals:
         self._max_bytes = max_bytes
         self._now = now
         self._lock = Lock()
-        self._waiting = 0
+        self._waiting_chars = 0
+        self._named_chars = 0
         self._references: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._kept: OrderedDict[bytes, int] = OrderedDict()
         # Its thread starts with the first use.
@@ -87,9 +91,12 @@ class DatabaseOriginals:
         named = self._name(b"reference", tenant, text.encode("utf-8", "surrogatepass"))
         reference = base64.b32encode(named[:15]).decode().lower()
         with self._lock:
-            self._references[tenant, text] = reference
-            while len(self._references) > _MOST_REMEMBERED:
-                self._references.popitem(last=False)
+            if (tenant, text) not in self._references:
+                self._references[tenant, text] = reference
+                self._named_chars += len(text)
+            while self._named_chars > _MOST_NAMED_CHARS or len(self._references) > _MOST_REMEMBERED:
+                (_, oldest), _ = self._references.popitem(last=False)
+                self._named_chars -= len(oldest)
         return reference
 
     def keep(self, tenant: str, texts: Sequence[str]) -> None:
@@ -100,11 +107,13 @@ class DatabaseOriginals:
         with self._lock:
             # Written again at half its time, so that what is still referred to does not run out.
             wanted = [(key, text) for key, text in rows if self._kept.get(key, 0) <= due]
-            if not wanted or self._waiting >= _MOST_WAITING:
+            chars = sum(len(text) for _, text in wanted)
+            # What is alone is taken at any size: else it would never be kept.
+            if not wanted or (self._waiting_chars and self._waiting_chars + chars > _MOST_WAITING_CHARS):
                 return
             with suppress(RuntimeError):
-                self._writer.submit(self._write, wanted)
-                self._waiting += 1
+                self._writer.submit(self._write, wanted, chars)
+                self._waiting_chars += chars
 
     def expand(self, tenant: str, reference: str) -> str | None:
         """The text of a reference of this tenant; None where there is none (any more), or nobody can tell."""
@@ -122,7 +131,7 @@ class DatabaseOriginals:
             # By its type alone: a driver's message may hold the URL.
             _LOG.warning("originals cannot be read: %s", type(error).__name__)
             return None
-        except (InvalidTag, zlib.error, UnicodeDecodeError):
+        except (InvalidTag, zlib.error, ValueError):
             _LOG.warning("an original cannot be decrypted: is originals.key another one than it was?")
             return None
         self._note_expanded(key)
@@ -144,7 +153,14 @@ class DatabaseOriginals:
         """Finishes what is being written, and ends the thread."""
         self._writer.shutdown(wait=True)
 
-    def _write(self, wanted: Sequence[tuple[bytes, str]]) -> None:
+    def _write(self, wanted: Sequence[tuple[bytes, str]], chars: int) -> None:
+        try:
+            self._written(wanted)
+        finally:
+            with self._lock:
+                self._waiting_chars -= chars
+
+    def _written(self, wanted: Sequence[tuple[bytes, str]]) -> None:
         now, table = self._now(), originals
         rows = []
         for key, text in sorted(wanted):
@@ -163,9 +179,6 @@ class DatabaseOriginals:
         except SQLAlchemyError as error:
             _LOG.warning("originals cannot be kept: %s", type(error).__name__)
             return
-        finally:
-            with self._lock:
-                self._waiting -= 1
         with self._lock:
             for key, _ in wanted:
                 self._kept[key] = now
