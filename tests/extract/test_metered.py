@@ -140,6 +140,19 @@ def test_every_fault_is_a_word(model: MeteredModel, server: ModelServer, fault: 
     assert answer.slug == (expected | others).get(fault, fault)
 
 
+@pytest.mark.parametrize("billed", [-1_000_000_000, 10**30, 10**300], ids=["less", "more", "huge"])
+def test_a_bill_that_is_none_costs_the_most(
+    model: MeteredModel, server: ModelServer, purse: Purse, billed: int
+) -> None:
+    """An endpoint that says it billed less than nothing, or more than there is, adds nothing to the day."""
+    server.usage = (billed, billed, 0, 0)
+    answer = model.ask(ASKED, seconds=30)
+    assert isinstance(answer, ModelFault)
+    assert answer.slug == "malformed"
+    ((set_aside, cost),) = purse.settled
+    assert cost == set_aside > 0
+
+
 def test_the_deadline_is_a_total(model: MeteredModel, server: ModelServer, purse: Purse) -> None:
     """An endpoint that hangs is given up in time, and its input counts as billed."""
     server.fault = "hang"

@@ -1,12 +1,13 @@
 """Whatever a program does, its process ends, the next one runs, and nothing outside is reached."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,36 @@ def test_a_job_survives_its_zygote(own_sandbox: Sandbox) -> None:
     assert isinstance(result, ProgramFault)
     assert result.kind is FaultKind.RUNTIME
     assert zygote_of(own_sandbox) != zygote
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+@pytest.mark.parametrize("is_started", [True, False])
+def test_without_descriptors_a_program_is_a_fault(left: int, is_started: bool) -> None:
+    """A service that has no descriptor left gets a fault that passes, and the next program runs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held: list[int] = []
+    with closing(Sandbox()) as sandbox:
+        if is_started:
+            sandbox.start()
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+            with suppress(OSError):
+                while True:
+                    held.append(os.open(os.devnull, os.O_RDONLY))
+            for _ in range(left):
+                os.close(held.pop())
+            result = sandbox.run("OUTPUT = 'a'", "text")
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        if is_started and left == 2:
+            assert result == Ran("a", "")
+        else:
+            assert isinstance(result, ProgramFault)
+            assert result.kind is FaultKind.PANIC
+            assert "Too many open files" in result.detail
+        assert sandbox.run("OUTPUT = 'a'", "text") == Ran("a", "")
 
 
 @LINUX

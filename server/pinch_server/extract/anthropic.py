@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from pinch_server.extract.api import Read, UnreadableError
+from pinch_server.extract.api import Read, Tokens, UnreadableError
 from pinch_server.extract.model import Usage
 from pinch_server.extract.prompts.prompt import Prompt
 
@@ -18,10 +18,10 @@ class _Block(msgspec.Struct):
 
 
 class _Usage(msgspec.Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cache_read_input_tokens: Tokens | None = None
+    cache_creation_input_tokens: Tokens | None = None
 
 
 class _Reply(msgspec.Struct):

@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
+
+import msgspec
 
 from pinch_server.extract.model import Usage
 from pinch_server.extract.prompts.prompt import Prompt
+
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
+"""What an endpoint may say that it billed: by less than nothing it would add to the day's money."""
 
 
 class UnreadableError(Exception):

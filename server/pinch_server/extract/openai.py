@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from pinch_server.extract.api import Read, UnreadableError
+from pinch_server.extract.api import Read, Tokens, UnreadableError
 from pinch_server.extract.model import Usage
 from pinch_server.extract.prompts.prompt import Prompt
 
@@ -23,12 +23,12 @@ class _Choice(msgspec.Struct):
 
 
 class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
+    cached_tokens: Tokens | None = None
 
 
 class _Usage(msgspec.Struct):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: Tokens = 0
+    completion_tokens: Tokens = 0
     prompt_tokens_details: _Details | None = None
 
 

@@ -85,9 +85,9 @@ class Sandbox:
             for _ in range(_ATTEMPTS):
                 try:
                     zygote = self._running()
+                    result = zygote.run(job, self._seconds)
                 except SandboxError as error:
                     return ProgramFault(FaultKind.PANIC, str(error))
-                result = zygote.run(job, self._seconds)
                 if result is not None:
                     return result
                 self._discard(zygote)
@@ -128,7 +128,7 @@ class _Zygote:
             raise SandboxError(
                 f"extraction needs {' and '.join(missing)}; in the checkout: pip install '.[server,extract]'"
             )
-        self._control, theirs = socket.socketpair()
+        self._control, theirs = _socketpair()
         self._lock = Lock()
         try:
             # Nothing of the service's environment, where keys may be.
@@ -160,8 +160,12 @@ class _Zygote:
         return self._process.poll() is None
 
     def run(self, job: bytes, seconds: float) -> Ran | ProgramFault | None:
-        """Runs one job; None when it is the zygote that failed."""
-        ours, theirs = socket.socketpair()
+        """Runs one job; None when it is the zygote that failed.
+
+        Raises:
+            SandboxError: The service itself has nothing left to run it with.
+        """
+        ours, theirs = _socketpair()
         for end in (ours, theirs):
             # A megabyte crosses in few turns; the kernel grants what it allows.
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
@@ -192,6 +196,13 @@ class _Zygote:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def _socketpair() -> tuple[socket.socket, socket.socket]:
+    try:
+        return socket.socketpair()
+    except OSError as error:
+        raise SandboxError(f"the sandbox cannot be reached: {error.strerror}") from error
 
 
 def _verdict(number: int) -> ProgramFault:
