@@ -219,14 +219,19 @@ _NO_MORE: Final = pb.ProcessingMode(response_header_mode=pb.HEADER_SEND_MODE_SKI
 
 def _untouched(step: pb.ProcessingRequest) -> pb.ProcessingResponse:
     """The answer that changes nothing, of the kind that Envoy waits for."""
-    kind = step.WhichOneof("request")
-    if kind in ("request_headers", "response_headers"):
-        return pb.ProcessingResponse(**{kind: pb.HeadersResponse()})
-    if kind in ("request_body", "response_body"):
-        return pb.ProcessingResponse(**{kind: pb.BodyResponse()})
-    if kind == "request_trailers":
-        return pb.ProcessingResponse(request_trailers=pb.TrailersResponse())
-    return pb.ProcessingResponse(response_trailers=pb.TrailersResponse())
+    match step.WhichOneof("request"):
+        case "request_headers":
+            return pb.ProcessingResponse(request_headers=pb.HeadersResponse())
+        case "request_body":
+            return pb.ProcessingResponse(request_body=pb.BodyResponse())
+        case "request_trailers":
+            return pb.ProcessingResponse(request_trailers=pb.TrailersResponse())
+        case "response_headers":
+            return pb.ProcessingResponse(response_headers=pb.HeadersResponse())
+        case "response_body":
+            return pb.ProcessingResponse(response_body=pb.BodyResponse())
+        case _:
+            return pb.ProcessingResponse(response_trailers=pb.TrailersResponse())
 
 
 def _read(headers: pb.HeaderMap) -> Mapping[str, str]:
