@@ -373,6 +373,9 @@ def test_one_request_too_many_is_answered_unread() -> None:
         reply = port.post("/compact", body(), JSON)
         assert is_unchanged("/compact", reply)
         assert reply.headers["x-pinch-unchanged-reason"] == "overloaded"
+        # What is to be given back was not read: whoever asks may ask again.
+        again = port.post("/v1/prune", asked_to_prune(), JSON)
+        assert (again.status, again.json) == (503, {"error": "overloaded"})
         stuck.let_go.set()
         first.join(30)
     assert len(port.kept.decisions) == 1

@@ -54,7 +54,9 @@ class PruneJson:
             told = [{"field": one.field, "description": one.problem} for one in left.violations]
             return Answer(msgspec.json.encode({"error": left.reason, "violations": told}), status=400)
         if not body:
-            return Answer(msgspec.json.encode({"error": left.reason}), status=413)
+            # Never read: it was too large, or there was no time for it, which may be another time.
+            status = 413 if left.reason == "too_large" else 503
+            return Answer(msgspec.json.encode({"error": left.reason}), status=status)
         try:
             return Answer(self._read_request(body).unchanged(left.reason))
         except InvalidCallError:
