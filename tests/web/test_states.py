@@ -36,7 +36,7 @@ def says(browser: Browser, words: str) -> None:
 
 
 def test_an_empty_database_tells_how_to_begin(browser: Browser, tmp_path: Path) -> None:
-    """Without a decision the page says so, and what makes one; then it shows it by itself."""
+    """Without a decision the page says so, and what makes one; then it shows it, and when it will count."""
     with running_server(tmp_path) as service:
         browser.open(f"http://{service.http}/")
         says(browser, "No decisions yet.")
@@ -44,7 +44,9 @@ def test_an_empty_database_tells_how_to_begin(browser: Browser, tmp_path: Path) 
         assert browser.violations() == []
         prune(service)
         browser.until("document.querySelectorAll('#rows tr').length === 1")
-        browser.until("!document.getElementById('notices').innerText")
+        says(browser, "The newest decisions do not count yet.")
+        says(browser, "else 300 s after it was made")
+        browser.until("!document.getElementById('notices').innerText.includes('No decisions yet.')")
 
 
 def test_a_database_that_is_down_is_named(browser: Browser, tmp_path: Path) -> None:
@@ -111,9 +113,9 @@ def test_a_service_that_is_gone_is_told(browser: Browser, tmp_path: Path) -> Non
 
 def test_signing_in_and_out(browser: Browser, tmp_path: Path) -> None:
     """A guarded page asks for a token, says when it is wrong, and lets in who has one until they sign out."""
-    token = new_token()
+    token, other = new_token(), new_token()
     tokens = tmp_path / "tokens"
-    tokens.write_text(f"reader insight plain:{token}\n")
+    tokens.write_text(f"reader insight plain:{token}\nboss admin plain:{other}\n")
     tokens.chmod(0o600)
     with running_server(tmp_path, "--tokens", str(tokens)) as service:
         browser.driver.get(f"http://{service.http}/")
@@ -122,10 +124,18 @@ def test_signing_in_and_out(browser: Browser, tmp_path: Path) -> None:
         submit = "document.getElementById('sign-in').requestSubmit()"
         browser.run(fill_in + submit, "wrong-wrong-wrong-wrong")
         browser.until("document.getElementById('problem').innerText === 'the token is not known here'")
+        browser.run(fill_in + submit, other)
+        browser.until(
+            "document.getElementById('problem').innerText.includes('needs a token of the role insight')"
+        )
         browser.run(fill_in + submit, token)
         browser.until("document.body.dataset.drawn === 'true'")
         browser.until("!document.getElementById('sign-out').hidden")
         assert browser.run("return document.cookie") == ""
         assert browser.run("return document.getElementById('knobs').hidden") is True
+        before = len(browser.errors())
+        browser.open(f"http://{service.http}/")
+        browser.until("!document.getElementById('sign-out').hidden")
+        assert browser.errors()[before:] == []
         browser.run("document.getElementById('sign-out').click()")
         browser.until("document.getElementById('sign-in')")

@@ -87,6 +87,8 @@ async function look() {
     const state = await ask("state");
     const isNew = newest !== state.newest_decision_unix_micros || shown.state?.is_enabled !== state.is_enabled;
     newest = state.newest_decision_unix_micros;
+    // To whom they are refused they are not shown: asking would only be refused again.
+    if (!shown.state && (!state.caller || state.caller.roles.includes("admin"))) knobs.refresh(look);
     shown.state = state;
     shown.problem = null;
     showStanding();
@@ -118,7 +120,6 @@ function startOverview() {
     });
   }
   everything().catch(failed).finally(() => { performance.mark("drawn"); document.body.dataset.drawn = "true"; });
-  knobs.refresh(look);
   keepLooking();
   let waiting = 0;
   addEventListener("resize", () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(resize); });
@@ -150,7 +151,7 @@ const path = location.pathname.match(/^\/decisions\/([^/]+)$/);
 if (path) {
   at("overview").hidden = true;
   at("receipt").hidden = false;
-  showReceipt(at("receipt"), decodeURIComponent(path[1])).finally(() => { document.body.dataset.drawn = "true"; });
+  showReceipt(at("receipt"), path[1]).finally(() => { document.body.dataset.drawn = "true"; });
   ask("state").then((state) => { shown.state = state; showStanding(); }, () => null);
 } else {
   startOverview();

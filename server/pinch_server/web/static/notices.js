@@ -41,6 +41,11 @@ export function notices({ state, problem, savings, days }) {
     found.push(["note", "No decisions yet.",
       "The first call of Prune shows up here within two seconds. “make demo” makes one; a client needs the address of the gRPC port."]);
   }
+  const age = (state.now_unix_micros - (state.newest_decision_unix_micros ?? 0)) / 1e6;
+  if (savings && savings.calls_30d === 0 && age < state.outcome_grace_seconds) {
+    found.push(["note", "The newest decisions do not count yet.",
+      `One counts once its outcome is reported, else ${count(state.outcome_grace_seconds)} s after it was made.`]);
+  }
   if (savings && savings.pruned_calls_30d > 0 && savings.unpriced_calls === savings.pruned_calls_30d) {
     found.push(["note", `No price is known for any call of the last ${days === 1 ? "24 hours" : `${days} days`}.`,
       "Tokens are counted, money is not. Send rates with the requests, or set objective.prompt_rate."]);

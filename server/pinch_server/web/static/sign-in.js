@@ -12,13 +12,15 @@ form.addEventListener("submit", async (event) => {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ token }),
     });
-    if (reply.ok) {
+    // A token may be known and yet be none for this page.
+    const page = reply.ok ? await fetch("/api/v1/state") : reply;
+    if (page.ok) {
       // The same address again, now with the cookie.
       location.reload();
       return;
     }
-    const told = await reply.json().catch(() => null);
-    problem.textContent = told?.error?.message ?? `The service answered ${reply.status}.`;
+    const told = await page.json().catch(() => null);
+    problem.textContent = told?.error?.message ?? `The service answered ${page.status}.`;
   } catch {
     problem.textContent = "The service does not answer.";
   }
