@@ -193,6 +193,7 @@ def test_knobs_are_for_the_admin(guarded: Door) -> None:
         {"Sec_Fetch_Site": "same-site"},
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
         {"Content_Type": "text/plain"},
         {"Content_Type": "application/x-www-form-urlencoded"},
     ],

@@ -105,7 +105,10 @@ def _is_same_origin(request: Request) -> bool:
     if site is not None:
         return site == "same-origin"
     if origin is not None:
-        return urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+        try:
+            return urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+        except ValueError:
+            return False
     return True
 
 
