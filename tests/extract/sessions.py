@@ -65,12 +65,14 @@ class Scripted:
         asked: What was asked for.
         fault: The fault of the call to the model; empty for none.
         is_deletion_only: Whether what is left holds nothing but parts of the result.
+        refusal: Why it refuses.
     """
 
     filter: Callable[[Job], str | None] = kept_lines
     asked: list[Job] = field(default_factory=list)
     fault: str = ""
     is_deletion_only: bool = True
+    refusal: str = "result not smaller"
 
     def write(self, job: Job, seconds: float) -> Written | Refused:
         """Shortens one result."""
@@ -81,7 +83,7 @@ class Scripted:
             return Refused((f"model call failed: {self.fault}",), ("model call failed",), (call,))
         kept = self.filter(job)
         if kept is None:
-            return Refused(("result not smaller",), ("result not smaller",), (call,))
+            return Refused((self.refusal,), (self.refusal,), (call,))
         after = len(kept) // 3
         return Written(
             kept, kept, "a summary", Strategy.CODE, self.is_deletion_only, job.tokens, after, (call,)

@@ -21,6 +21,7 @@ from pinch_server.core.plan import Action
 from pinch_server.core.planning import measure, plan_pruning
 from pinch_server.core.pricing import CacheContext
 from pinch_server.decide import CallContext
+from pinch_server.extract.program import FaultKind
 from pinch_server.store import migrate
 from pinch_server.store.engine import open_engine, writing
 from pinch_server.store.originals import DatabaseOriginals
@@ -227,6 +228,18 @@ def test_a_refusal_is_remembered_and_a_fault_is_not(engine: Engine) -> None:
     with replica(engine, replace(POLICY, fingerprint="f2")) as running:
         running.call([user("a third turn"), *CHAT[1:]])
         assert running.writer.asked
+
+
+@pytest.mark.parametrize(("kind", "is_asked_again"), [("PANIC", False), ("UNAVAILABLE", True)])
+def test_a_program_that_dies_is_paid_for_once(engine: Engine, kind: str, is_asked_again: bool) -> None:
+    """A program that ran out of memory is a refusal for good; a sandbox that was not there is none."""
+    with replica(engine, writer=Scripted(filter=lambda _: None, refusal=FaultKind[kind])) as running:
+        running.call(CHAT)
+        assert running.metric(f'pinch_extraction_filters_total{{filter="{FaultKind[kind]}"}}') > 0
+    with replica(engine) as running:
+        # The same session and results, sent for the first time at another place.
+        running.call([*CHAT[:2], user("more"), *CHAT[2:]])
+        assert bool(running.writer.asked) is is_asked_again
 
 
 @pytest.mark.parametrize("odd", ["a zero \0 inside", "half a pair \ud83d"])

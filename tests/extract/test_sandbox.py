@@ -208,7 +208,7 @@ def test_without_descriptors_a_program_is_a_fault(left: int, is_started: bool) -
             assert result == Ran("a", "")
         else:
             assert isinstance(result, ProgramFault)
-            assert result.kind is FaultKind.PANIC
+            assert result.kind is FaultKind.UNAVAILABLE
             assert "Too many open files" in result.detail
         assert sandbox.run("OUTPUT = 'a'", "text") == Ran("a", "")
 
@@ -251,7 +251,7 @@ def test_closing_ends_what_runs() -> None:
         first_job_of(zygote)
         sandbox.close()
         results = [running.result(), sandbox.run("OUTPUT = 'a'", "text")]
-    assert results == [ProgramFault(FaultKind.PANIC, "the sandbox is closed")] * 2
+    assert results == [ProgramFault(FaultKind.UNAVAILABLE, "the sandbox is closed")] * 2
     sandbox.close()
 
 
@@ -281,7 +281,7 @@ def test_without_its_extra_the_sandbox_says_what_to_install() -> None:
         "print(box.run('OUTPUT = INPUT', 'text').kind)"
     )
     words = "extraction needs starlark and re2; in the checkout: pip install '.[server,extract]'"
-    assert run_python(code, "-S") == f"{words}\nsandbox panic"
+    assert run_python(code, "-S") == f"{words}\nsandbox unavailable"
 
 
 def test_too_little_memory_is_a_fault() -> None:

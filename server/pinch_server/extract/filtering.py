@@ -24,7 +24,8 @@ RETRY_SECONDS: Final = 60.0
 _LOG: Final = logging.getLogger(__name__)
 
 _UNKEEPABLE: Final = re.compile("[\0\ud800-\udfff]")
-_PASSING: Final = ("model call failed", "no model", "sandbox panic")
+# A program that ran out of memory would do so again: to ask for it again is to pay for it again.
+_PASSING: Final = ("model call failed", "no model", "sandbox unavailable")
 
 
 class Writer(Protocol):

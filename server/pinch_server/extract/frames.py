@@ -16,6 +16,12 @@ _MOST: Final = MOST_INPUT_BYTES + 65_536
 """Longest text of a frame (bytes); more is no frame of ours."""
 
 
+NEVER_BORN: Final = 0
+"""In the place of a signal: no process could be forked."""
+EXITED: Final = 255
+"""In the place of a signal: the process ended by itself, without a result."""
+
+
 class BrokenFrameError(Exception):
     """The other side went away, or sent what is no frame."""
 
@@ -37,7 +43,7 @@ def pack_result(result: Ran | ProgramFault) -> bytes:
 
 
 def pack_death(signal: int) -> bytes:
-    """The news that a job's process died, and of which signal (0: of none)."""
+    """The news that a job's process died, and of which signal."""
     return _HEADER.pack(_DIED, signal, 0)
 
 

@@ -17,6 +17,7 @@ class FaultKind(StrEnum):
     SYNTAX = "syntax error"
     RUNTIME = "runtime error"
     PANIC = "sandbox panic"
+    UNAVAILABLE = "sandbox unavailable"
     INPUT_SIZE = "input above the sandbox limit"
     PROGRAM_SIZE = "program above the sandbox limit"
     NO_PAIR = "bad program result: no (OUTPUT, SUMMARY) pair"

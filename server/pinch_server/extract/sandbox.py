@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from typing import Final
 
-from pinch_server.extract.frames import BrokenFrameError, pack_job, receive_result
+from pinch_server.extract.frames import NEVER_BORN, BrokenFrameError, pack_job, receive_result
 from pinch_server.extract.program import MOST_INPUT_BYTES, MOST_PROGRAM_BYTES, FaultKind, ProgramFault, Ran
 
 MODULES: Final = ("starlark", "re2")
@@ -87,11 +87,11 @@ class Sandbox:
                     zygote = self._running()
                     result = zygote.run(job, self._seconds)
                 except SandboxError as error:
-                    return ProgramFault(FaultKind.PANIC, str(error))
+                    return ProgramFault(FaultKind.UNAVAILABLE, str(error))
                 if result is not None:
                     return result
                 self._discard(zygote)
-        return ProgramFault(FaultKind.PANIC, "the sandbox went away twice")
+        return ProgramFault(FaultKind.UNAVAILABLE, "it went away twice")
 
     def close(self) -> None:
         """Ends the process and what it runs."""
@@ -206,6 +206,8 @@ def _socketpair() -> tuple[socket.socket, socket.socket]:
 
 
 def _verdict(number: int) -> ProgramFault:
+    if number == NEVER_BORN:
+        return ProgramFault(FaultKind.UNAVAILABLE, "no process could be started")
     if number in _OUT_OF_TIME:
         return ProgramFault(FaultKind.RUNTIME, "out of time")
     name = signal.Signals(number).name if number in set(signal.Signals) else "an exit"

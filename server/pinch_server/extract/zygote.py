@@ -12,7 +12,7 @@ import socket
 import sys
 from contextlib import suppress
 
-from pinch_server.extract.frames import pack_death
+from pinch_server.extract.frames import EXITED, NEVER_BORN, pack_death
 from pinch_server.extract.job import Bounds, work
 
 
@@ -83,7 +83,7 @@ class Zygote:
         try:
             pid = os.fork()
         except OSError:
-            self._tell(channel, 0)
+            self._tell(channel, NEVER_BORN)
             return
         if pid == 0:
             code = 1
@@ -102,7 +102,7 @@ class Zygote:
             if done:
                 channel = self._jobs.pop(pid)
                 if status:
-                    self._tell(channel, os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
+                    self._tell(channel, os.WTERMSIG(status) if os.WIFSIGNALED(status) else EXITED)
                 else:
                     channel.close()
 

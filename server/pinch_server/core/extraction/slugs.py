@@ -36,6 +36,7 @@ REFUSALS: Final = (
     "syntax error",
     "runtime error",
     "sandbox panic",
+    "sandbox unavailable",
     "input above the sandbox limit",
     "program above the sandbox limit",
     "not a list",
