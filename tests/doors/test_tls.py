@@ -16,6 +16,7 @@ from pinch import CallError, Limits, PinchClient, Tls
 from pinch_server.doors.certificates import Certificate, server_context, watched_certificate
 from pinch_server.doors.watched import Watched
 from pinch_server.web.http import HttpPort
+from tests.cli.commands import invoke
 from tests.rpc.conversations import body
 from tests.rpc.service import Service, running
 from tests.services.certificates import Authority, Pair
@@ -58,6 +59,23 @@ def test_plain_text_gets_no_answer(pair: Pair) -> None:
     with running(certificate=watched(pair)) as service, pytest.raises(CallError) as refused:
         call(service, None)
     assert refused.value.code is grpc.StatusCode.UNAVAILABLE
+
+
+@pytest.mark.parametrize("command", [["top", "--once"], ["decisions"], ["expand", "x"], ["prune"]])
+def test_a_command_says_what_to_change_about_tls(
+    authority: Authority, pair: Pair, command: list[str]
+) -> None:
+    """Plain text to a port with TLS, and TLS to one without, are told as that, with the option to change."""
+    with running(certificate=watched(pair)) as service:
+        told = invoke(*command, "--server", service.server.address, stdin=body())
+    assert told.exit_code == 1
+    assert "if it speaks TLS, give --tls-ca FILE or --tls\n" in told.stderr
+    with running() as service:
+        told = invoke(
+            *command, "--server", service.server.address, "--tls-ca", str(authority.roots), stdin=body()
+        )
+    assert told.exit_code == 1
+    assert f"{service.server.address} does not speak TLS; leave out --tls" in told.stderr
 
 
 def test_a_client_that_trusts_others_takes_no_answer(

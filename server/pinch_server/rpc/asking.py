@@ -80,14 +80,20 @@ def violations_of(error: BaseException) -> tuple[Violation, ...]:
 
 
 def nobody_answers(address: str, error: BaseException) -> str | None:
-    """What to tell a person when nobody answered at an address; None when somebody did.
+    """What to tell a person when no service of ours answered at an address; None when one did.
 
     Args:
         address: `HOST:PORT` or `unix:PATH`.
         error: What a call raised, or an error that was raised while that was handled.
     """
     call = _call_behind(error)
-    why = None if call is None else errors.unreached(call.code(), call.details() or "")
+    if call is None:
+        return None
+    code, details = call.code(), call.details() or ""
+    otherwise = errors.speaks_otherwise(code, details)
+    if otherwise is not None:
+        return f"{address} {otherwise}"
+    why = errors.unreached(code, details)
     return None if why is None else f"nobody answers at {address}: {why}; is pinch serve running?"
 
 

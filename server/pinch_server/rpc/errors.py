@@ -211,6 +211,23 @@ def message_limit(code: grpc.StatusCode, details: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def speaks_otherwise(code: grpc.StatusCode, details: str) -> str | None:
+    """What to change about TLS, when caller and server do not agree on it; None otherwise.
+
+    Args:
+        code: The status of the call.
+        details: What gRPC says about it.
+    """
+    if code is not grpc.StatusCode.UNAVAILABLE:
+        return None
+    if "WRONG_VERSION_NUMBER" in details:
+        return "does not speak TLS; leave out --tls and what belongs to it"
+    # What a port with TLS makes of plain text; also what a server does that ends at this very moment.
+    if "backends failing" in details and details.endswith("Socket closed"):
+        return "closed the connection at once; if it speaks TLS, give --tls-ca FILE or --tls"
+    return None
+
+
 def unreached(code: grpc.StatusCode, details: str) -> str | None:
     """Why nobody answered, when nobody did; None when a server gave this status.
 
