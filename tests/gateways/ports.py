@@ -120,6 +120,7 @@ def opened(
     most: int = 64,
     threads: int = 4,
     tokens: WatchedFile[Tokens] | None = None,
+    most_connections: int = 512,
 ) -> Iterator[Port]:
     """Opens a port with every mouth."""
     kept, clock = Kept(), SystemClock()
@@ -142,7 +143,7 @@ def opened(
     port = Port("", kept, in_time)
     listener = MouthPort(
         mouths,
-        MouthRules(seconds, max_bytes, most, tokens),
+        MouthRules(seconds, max_bytes, most, tokens, most_connections=most_connections),
         in_time,
         lambda _gateway, path, result, _seconds, decided, _request_id: port.accounts.append(
             (path, result, decided)

@@ -8,6 +8,7 @@ import json
 import logging
 import socket
 import threading
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -379,6 +380,25 @@ def test_one_request_too_many_is_answered_unread() -> None:
         stuck.let_go.set()
         first.join(30)
     assert len(port.kept.decisions) == 1
+
+
+def test_a_crowd_that_never_asks_is_thinned_out() -> None:
+    """Of too many connections the oldest silent ones end, while one that is being answered never does."""
+    stuck = Stuck()
+    with opened(counter=stuck, most_connections=4) as port, ExitStack() as stack:
+        answers: list[Any] = []
+        first = threading.Thread(target=lambda: answers.append(port.post("/compact", body(), JSON)))
+        first.start()
+        assert stuck.reached.wait(30)
+        host, _, number = port.address.rpartition(":")
+        crowd = [
+            stack.enter_context(socket.create_connection((host, int(number)), timeout=30)) for _ in range(20)
+        ]
+        for connection in crowd[:16]:
+            assert connection.recv(1) == b""
+        stuck.let_go.set()
+        first.join(30)
+        assert answers[0].status == 200
 
 
 def test_each_request_has_its_account(port: Port) -> None:

@@ -21,6 +21,7 @@ from pinch_server.doors.access import MOUTHS
 from pinch_server.doors.tokens import Problem, Refused, Tokens, admitted
 from pinch_server.doors.watched import Watched
 from pinch_server.faults import told
+from pinch_server.gateways.crowd import Crowd
 from pinch_server.gateways.headers import DECISION_ID, TOKENS_SAVED, UNCHANGED
 from pinch_server.gateways.in_time import InTime, Turn, Untold
 from pinch_server.gateways.mouth import Answer, Leave, Mouth
@@ -31,6 +32,7 @@ _READ_SECONDS: Final = 30.0
 _KEEPALIVE_SECONDS: Final = 75.0
 _STOP_SECONDS: Final = 5.0
 _BACKLOG: Final = 256
+_SWEEP_SECONDS: Final = 0.2
 _ENCODED: Final = Leave(
     "encoded", (Violation("content-encoding", "is not taken here; send the body without compression"),)
 )
@@ -69,6 +71,7 @@ class MouthRules:
         tokens: The tokens that are valid; None: callers need none.
         tenant: Whose requests are that need no token; else its name says it.
         tls: What connections are encrypted with, taken anew for each; None: plain text.
+        most_connections: Connections before the oldest ones end on which nothing is asked.
     """
 
     seconds: float
@@ -77,6 +80,7 @@ class MouthRules:
     tokens: Watched[Tokens] | None = None
     tls: Watched[ssl.SSLContext] | None = None
     tenant: str = ""
+    most_connections: int = 512
 
 
 class MouthPort:
@@ -106,6 +110,8 @@ class MouthPort:
         self._loop = asyncio.new_event_loop()
         self._thread: threading.Thread | None = None
         self._runner: web.AppRunner | None = None
+        self._crowd = Crowd(rules.most_connections)
+        self._sweeping: asyncio.Task[None] | None = None
         self._open = 0
 
     def start(self, listen: str, *, shares_port: bool = False) -> str:
@@ -136,7 +142,7 @@ class MouthPort:
         if self._thread is None:
             return
         if self._runner is not None:
-            asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+            asyncio.run_coroutine_threadsafe(self._stop(self._runner), self._loop).result()
         self._end_loop()
 
     def _end_loop(self) -> None:
@@ -169,7 +175,19 @@ class MouthPort:
             reuse_port=shares_port or None,
         )
         await site.start()
+        self._sweeping = asyncio.create_task(self._sweep(self._runner))
         return str(Listen(host=wanted.host, port=self._runner.addresses[0][1]))
+
+    async def _stop(self, runner: web.AppRunner) -> None:
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        await runner.cleanup()
+
+    async def _sweep(self, runner: web.AppRunner) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            if runner.server is not None:
+                self._crowd.thin(runner.server.connections)
 
     def _handler(self, mouth: Mouth) -> Callable[[web.Request], "asyncio.Future[web.Response]"]:
         async def handle(request: web.Request) -> web.Response:
@@ -180,7 +198,8 @@ class MouthPort:
             headers = {name.lower(): _readable(text) for name, text in request.headers.items()}
             self._open += 1
             try:
-                result, answer, decided = await self._answered(mouth, request, headers, tenant)
+                with self._crowd.asking(request.protocol):
+                    result, answer, decided = await self._answered(mouth, request, headers, tenant)
             except ConnectionError:
                 # Gone before its body was there.
                 raise
