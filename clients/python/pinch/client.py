@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import grpc
@@ -60,15 +61,9 @@ class PinchClient:
         self._manner = Manner(timeout, strict)
         self._metadata = to.metadata
         self._closed = False
-        credentials, options = to.credentials(), to.options()
-        self._channel = (
-            grpc.insecure_channel(to.target, options)
-            if credentials is None
-            else grpc.secure_channel(to.target, credentials, options)
-        )
-        self._methods = {
-            name: self._channel.unary_unary(name, bytes, bytes) for name in (PRUNE, REPORT_OUTCOME)
-        }
+        self._to = to
+        self._channels: list[grpc.Channel] = []
+        self._connect()
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +77,7 @@ class PinchClient:
         """Closes the channel; calls in flight fail open, and so does every later one."""
         self._closed = True
         if not forks.is_spoiled():
-            self._channel.close()
+            self._channels[-1].close()
 
     def prune_openai(self, body: BodyT, **options: Unpack[PruneOptions]) -> Pruned[BodyT]:
         """Shortens an OpenAI Chat Completions body; see `prune_body`."""
@@ -149,6 +144,18 @@ class PinchClient:
         """
         return self._run(report_steps(decision_id, outcome, self._manner, **options))
 
+    def _connect(self) -> None:
+        """Opens the channel of this process; gRPC may cancel calls on one from before a fork."""
+        credentials, options = self._to.credentials(), self._to.options()
+        channel = (
+            grpc.insecure_channel(self._to.target, options)
+            if credentials is None
+            else grpc.secure_channel(self._to.target, credentials, options)
+        )
+        self._process = os.getpid()
+        self._channels.append(channel)
+        self._methods = {name: channel.unary_unary(name, bytes, bytes) for name in (PRUNE, REPORT_OUTCOME)}
+
     def _run(self, steps: Steps[ResultT]) -> ResultT:
         try:
             attempt = next(steps)
@@ -165,6 +172,8 @@ class PinchClient:
 
     def _send(self, attempt: Attempt) -> bytes:
         forks.refuse()
+        if self._process != os.getpid() and not self._closed:
+            self._connect()
         method = self._methods[attempt.method]
         try:
             reply: bytes = method(attempt.request, timeout=attempt.timeout, metadata=self._metadata)

@@ -132,14 +132,9 @@ def test_closing_twice_is_harmless(server: ScriptedServer) -> None:
         assert client.prune_openai(BODY).reason == "cancelled"
 
 
-# gRPC itself may cancel the first call on a channel that the child has from its parent.
-@pytest.mark.parametrize(
-    ("left", "reasons"), [("open", {"internal"}), ("closed", {"within_budget", "cancelled"})]
-)
-def test_a_forked_process_neither_hangs_nor_ends(
-    left: str, reasons: set[str], server: ScriptedServer
-) -> None:
-    """C1: a process forked while an asyncio channel is open fails open; after its close it may call."""
+@pytest.mark.parametrize(("left", "reason"), [("open", "internal"), ("closed", "within_budget")])
+def test_a_forked_process_neither_hangs_nor_ends(left: str, reason: str, server: ScriptedServer) -> None:
+    """C1: forked while an asyncio channel is open, a process fails open; after its close, it calls."""
     server.answer(within_budget)
     done = subprocess.run(
         [sys.executable, "-c", FORKING, server.address, left],
@@ -149,7 +144,4 @@ def test_a_forked_process_neither_hangs_nor_ends(
         timeout=SECONDS,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    *told, is_whole = done.stdout.split()
-    assert set(told) <= reasons
-    assert is_whole == "True"
+    assert (done.returncode, done.stdout) == (0, f"{reason} True\n"), done.stderr
