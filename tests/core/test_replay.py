@@ -325,14 +325,22 @@ class Counting(PlainForm):
     [
         {"trigger": Trigger.ECONOMIC, "cache_expected_calls": 3, "budget_tokens": 1_000_000},
         {"ledger_share": 0.0, "ledger_ceiling": 0.0, "budget_tokens": 20_000},
+        {
+            "trigger": Trigger.ECONOMIC,
+            "cache_expected_calls": 8,
+            "cache_read_multiplier": 0.1,
+            "budget_tokens": 1_000_000,
+            "target_tokens": 40_000,
+        },
     ],
-    ids=["economic", "ledger"],
+    ids=["economic", "ledger", "too near the target"],
 )
 def test_what_cannot_pay_is_given_up_at_once(limits: dict[str, Any]) -> None:
     """An event in vain makes one text and not one for each result: a walk grows with the history alone."""
     chat = [user("go")]
     for index in range(60):
-        chat += [said("m" * 3_000), *round_of(f"t{index}", f"{index % 10}" * 3_000)]
+        said_chars = 300 if "target_tokens" in limits else 3_000
+        chat += [said("m" * said_chars), *round_of(f"t{index}", f"{index % 10}" * 3_000)]
     messages = read_chat(chat)
     chosen = Limits(**{**REPLAY, "target_tokens": 5_000, "cache_read_multiplier": 0.0, **limits})
     made: list[int] = []

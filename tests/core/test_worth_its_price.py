@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from pinch_server.core.chat import read_chat
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import Chars3
-from pinch_server.core.event import oldest_first
+from pinch_server.core.event import Order, Ranked, oldest_first, uniform
 from pinch_server.core.ledger import pays_back
 from pinch_server.core.limits import Limits, Trigger
+from pinch_server.core.plan import Ranking
 from pinch_server.core.planning import begun_draft, form_at
 from pinch_server.core.prospect import Prospect
 from pinch_server.core.replay import Replay
@@ -68,10 +69,12 @@ def test_every_event_of_a_real_session_pays(name: str) -> None:
     assert held > 0
 
 
-def planned(conversation: Conversation, limits: Limits) -> list[tuple[object, int]]:
+def planned(
+    conversation: Conversation, limits: Limits, order: Order = oldest_first
+) -> list[tuple[object, int]]:
     """What ships at every call of a session, and its size."""
     draft = begun_draft(conversation, Chars3(), 0)
-    replay = Replay(conversation.messages, draft, limits, form_at(conversation, draft, limits), oldest_first)
+    replay = Replay(conversation.messages, draft, limits, form_at(conversation, draft, limits), order)
     return [(tuple(draft.edits(end)), draft.total) for end in replay.points()]
 
 
@@ -83,9 +86,18 @@ def planned(conversation: Conversation, limits: Limits) -> list[tuple[object, in
     st.sampled_from(Trigger),
     st.sampled_from([0, 3, 20]),
     st.sampled_from([(1.25, 0.1), (1.0, 0.5), (0.5, 1.0), (0.0, 0.0)]),
+    st.sampled_from(
+        [oldest_first, uniform, lambda results, _end: Ranked(range(len(results) - 1, -1, -1), Ranking.COSINE)]
+    ),
 )
 def test_giving_up_early_decides_nothing(
-    chat: Chat, limits: Limits, share: float | None, trigger: Trigger, calls: int, cache: tuple[float, float]
+    chat: Chat,
+    limits: Limits,
+    share: float | None,
+    trigger: Trigger,
+    calls: int,
+    cache: tuple[float, float],
+    order: Order,
 ) -> None:
     """What is given up at its first change is what would have been taken back after all of them."""
     chosen = replace(
@@ -97,10 +109,10 @@ def test_giving_up_early_decides_nothing(
         cache_read_multiplier=cache[1],
     )
     conversation = Conversation(read_chat(chat))
-    quickly = planned(conversation, chosen)
+    quickly = planned(conversation, chosen, order)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Prospect, "is_in_vain", lambda _self, _result: False)
-        assert planned(conversation, chosen) == quickly
+        patch.setattr(Prospect, "is_in_vain", lambda *_: False)
+        assert planned(conversation, chosen, order) == quickly
 
 
 def test_giving_up_early_decides_nothing_in_real_sessions() -> None:
@@ -109,7 +121,7 @@ def test_giving_up_early_decides_nothing_in_real_sessions() -> None:
         for limits in (CACHES["few calls"], replace(ECONOMIC, ledger_share=0.0, budget_tokens=20_000)):
             quickly = planned(conversation, limits)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(Prospect, "is_in_vain", lambda _self, _result: False)
+                patch.setattr(Prospect, "is_in_vain", lambda *_: False)
                 assert planned(conversation, limits) == quickly, session
 
 

@@ -93,7 +93,8 @@ class Event:
         order: How candidates are ranked.
         end: The number of messages that stand before the event.
         target: Where trimming stops (tokens).
-        is_in_vain: Asked after each trimmed result: whether to give up, since all will be taken back.
+        is_in_vain: Asked after each trimmed result, with whether trimming ends at the target: whether to give
+            up, since all will be taken back.
     """
 
     draft: Draft
@@ -102,10 +103,11 @@ class Event:
     order: Order
     end: int
     target: int
-    is_in_vain: Callable[[DraftResult], bool] | None = None
+    is_in_vain: Callable[[DraftResult, bool], bool] | None = None
     is_given_up: bool = False
     looked_at: int = 0
     ranked: Ranked | None = None
+    takes_all: bool = False
 
     def hold(self, candidates: Candidates) -> None:
         """Trims, stage by stage: outsized results, those outside the window, those a contraction releases."""
@@ -114,9 +116,9 @@ class Event:
         outside, released = candidates.outside, candidates.released
         if not outside and not released:
             return
-        ranks, takes_all = self._ranks([*outside, *released])
+        ranks = self._ranks([*outside, *released])
         self.looked_at += len(outside)
-        self._trim(_in_order(outside, ranks), Reason.OUTSIDE_WINDOW, takes_all=takes_all)
+        self._trim(_in_order(outside, ranks), Reason.OUTSIDE_WINDOW, takes_all=self.takes_all)
         if self._is_above() and not self.is_given_up:
             self.looked_at += len(released)
             ranks = {index - len(outside): rank for index, rank in ranks.items()}
@@ -144,20 +146,21 @@ class Event:
             if self.is_given_up or not (self._is_above() or takes_all):
                 return
             if trim(result) and self.is_in_vain is not None:
-                self.is_given_up = self.is_in_vain(result)
+                self.is_given_up = self.is_in_vain(result, not self.takes_all)
 
-    def _ranks(self, results: list[DraftResult]) -> tuple[dict[int, int], bool]:
-        """The rank of each candidate by its index; and whether those outside are all taken, budget or not.
+    def _ranks(self, results: list[DraftResult]) -> dict[int, int]:
+        """The rank of each candidate by its index; without an order those outside are all taken.
 
         Both stages are ranked at once: a ranking may cost a round trip, and there is time for one.
         """
         self.ranked = self.order(results, self.end)
         if self.ranked.indices is None:
-            return {index: index for index in range(len(results))}, True
+            self.takes_all = True
+            return {index: index for index in range(len(results))}
         ranks: dict[int, int] = {}
         for index in self.ranked.indices:
             ranks.setdefault(index, len(ranks))
-        return ranks, False
+        return ranks
 
 
 def _in_order(results: list[DraftResult], ranks: dict[int, int]) -> list[DraftResult]:

@@ -13,9 +13,8 @@ from pinch_server.core.hints import Hints
 from pinch_server.core.limits import Limits, Stability, TrimStyle
 from pinch_server.core.plan import Action, Plan, Ranking, Stats
 from pinch_server.core.replay import Replay
-from pinch_server.core.retried import Made, Retried
+from pinch_server.core.retried import Attempts, Retried
 from pinch_server.core.tally import Tally
-from pinch_server.core.trimming import Step
 from pinch_server.core.window import window_at
 
 
@@ -98,13 +97,13 @@ def form_at(conversation: Conversation, draft: Draft, limits: Limits) -> FormAt:
         plain = PlainForm()
         return lambda _end: plain
     hints = Hints(conversation.messages, draft)
-    made: dict[tuple[int, Step], Made] = {}
+    attempts = Attempts()
 
     def keyed(end: int) -> Form:
         hints.read(end)
         form = KeyedForm(hints.weigh, hints.echo, limits.placeholder_chars)
         # Only an event that may be taken back is tried twice.
-        return Retried(form, made) if limits.is_reckoned else form
+        return Retried(form, attempts) if limits.is_reckoned else form
 
     return keyed
 

@@ -28,6 +28,11 @@ class Pool:
     _gains: dict[int, int] = field(default_factory=dict)
     _held: dict[int, int] = field(default_factory=dict)
 
+    @property
+    def most_held(self) -> int:
+        """No less than what could be removed of any one result, where an event has to pay (tokens)."""
+        return max(self._held.values(), default=0)
+
     def copy(self) -> "Pool":
         """The same, to go on from."""
         return replace(

@@ -1,8 +1,8 @@
 """Whether an event under way can still be worth its price, told before all of it is made.
 
 An event that does not pay is taken back, and a session that stands below its budget for long would make one
-in vain at each of its calls. The bound takes all that is open for gone, so that what it gives up would be
-taken back: it saves time and decides nothing.
+in vain at each of its calls. The bound takes all for gone that may go before the target is reached, so that
+what it gives up would be taken back: it saves time and decides nothing.
 """
 
 from dataclasses import dataclass
@@ -46,6 +46,7 @@ class Prospect:
         draft: What is trimmed.
         bars: All that it has to reach.
         open_tokens: No less than what could be removed when it began (tokens).
+        to_target: No less than what an event that ends at its target removes (tokens).
         sent_messages: The messages that the call before sent.
         sent_tokens: What they shipped (tokens).
     """
@@ -53,12 +54,13 @@ class Prospect:
     draft: Draft
     bars: tuple[Bar, ...]
     open_tokens: int
+    to_target: int
     sent_messages: int
     sent_tokens: int
     _first: int | None = None
     _before: int = 0
 
-    def is_in_vain(self, result: DraftResult) -> bool:
+    def is_in_vain(self, result: DraftResult, ends_at_target: bool) -> bool:
         """Whether it can be given up, now that this result was trimmed too."""
         message = result.message
         if message < self.sent_messages and (self._first is None or message < self._first):
@@ -69,7 +71,6 @@ class Prospect:
         if self._first is None:
             return False
         rewritten = self.sent_tokens - self._before
+        removed = min(self.open_tokens, self.to_target) if ends_at_target else self.open_tokens
         # A first change further ahead only ever has more written again, which costs unless reads cost more.
-        return any(
-            bar.rewritten >= 0 and bar.is_out_of_reach(self.open_tokens, rewritten) for bar in self.bars
-        )
+        return any(bar.rewritten >= 0 and bar.is_out_of_reach(removed, rewritten) for bar in self.bars)

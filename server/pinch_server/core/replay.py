@@ -235,8 +235,10 @@ class Replay:
             bars.append(Bar(write, write - read, short))
         outsized = self._outsized_between(window.contracted_start, end)
         held = sum(self.draft.held([result], limits) + 1 for result in outsized)
+        # Above the target one more result is trimmed; outsized ones are capped wherever it stands.
+        to_target = max(held, total - limits.target + self._pool.most_held + 1)
         sent = ledger.sent - self._whole_totals[0]
-        return Prospect(self.draft, tuple(bars), self._pool.held + held, ledger.end, sent)
+        return Prospect(self.draft, tuple(bars), self._pool.held + held, to_target, ledger.end, sent)
 
     def _is_bound(self, total: int) -> bool:
         """Whether an event at a size of `total` has to keep to the ledger."""

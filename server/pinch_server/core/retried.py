@@ -5,7 +5,7 @@ were, and of the same texts and the same worth a form makes the same texts.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pinch_server.core.forms import KeyedForm
 from pinch_server.core.trimming import Step
@@ -26,22 +26,39 @@ class Made:
     made: list[str]
 
 
+@dataclass(slots=True)
+class Attempts:
+    """What the events of one conversation found and made so far.
+
+    Attributes:
+        made: By the `id` of a result's texts and the step.
+        steps: How far results came in, by the `id` of their texts and the tool; the texts beside it.
+    """
+
+    made: dict[tuple[int, Step], Made] = field(default_factory=dict)
+    steps: dict[tuple[int, str], tuple[Sequence[str], Step]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Retried:
     """The keyed form at one event, with what it made at earlier ones.
 
     Attributes:
         form: The form at this event.
-        made: By the `id` of a result's texts and the step.
+        attempts: What earlier events found and made.
     """
 
     form: KeyedForm
-    made: dict[tuple[int, Step], Made]
+    attempts: Attempts
     has_second_step: bool = True
 
     def step_of(self, tool: str, texts: Sequence[str]) -> Step:
         """How far texts already are by their own shape."""
-        return self.form.step_of(tool, texts)
+        known = self.attempts.steps.get((id(texts), tool))
+        if known is None:
+            known = texts, self.form.step_of(tool, texts)
+            self.attempts.steps[id(texts), tool] = known
+        return known[1]
 
     def elide(self, texts: Sequence[str]) -> list[str]:
         """The texts with their middle left out."""
@@ -56,9 +73,9 @@ class Retried:
         # A placeholder lists identifiers alone.
         echoes = {text: self.form.echo(text) for text in texts if step is Step.ELIDED}
         signs = [*(one.sign for one in weighed.values()), *(one.sign for one in echoes.values())]
-        known = self.made.get((id(texts), step))
+        known = self.attempts.made.get((id(texts), step))
         if known is not None and known.signs == signs:
             return known.made
         made = make(KeyedForm(weighed.__getitem__, echoes.__getitem__, self.form.placeholder_chars))
-        self.made[id(texts), step] = Made(texts, signs, made)
+        self.attempts.made[id(texts), step] = Made(texts, signs, made)
         return made
