@@ -1,11 +1,13 @@
 """How a batch of new decisions gets into the database."""
 
 from collections.abc import Sequence
+from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Insert, Table, bindparam, func, select, true
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection
+from sqlalchemy.dialects import postgresql
 
 from pinch_server.core.decision import Decision
 from pinch_server.store.rows import DECISION_FIELDS, decision_row
@@ -15,6 +17,8 @@ _TRIMS: Final = ("decision_id", "trims")
 _POSTGRESQL_TRIMS: Final = postgresql.insert(decision_trims).on_conflict_do_nothing(
     index_elements=["decision_id"]
 )
+_SIZES: Final = (64, 16, 4, 1)
+"""Few of them, so that the driver keeps every statement compiled; SQLite takes 32,766 values in one."""
 _POSTGRESQL: Final = postgresql.insert(prune_decisions).on_conflict_do_nothing(index_elements=["decision_id"])
 
 
@@ -36,29 +40,36 @@ def insert_new(connection: Connection, decisions: Sequence[Decision]) -> int:
         if trims:
             connection.execute(_POSTGRESQL_TRIMS, [dict(zip(_TRIMS, one, strict=True)) for one in trims])
         return inserted
-    inserted = connection.execute(_SQLITE, {"batch": _json([tuple(row.values()) for row in rows])}).rowcount
+    inserted = _insert_rows(
+        connection, prune_decisions.name, DECISION_FIELDS, [tuple(row.values()) for row in rows]
+    )
     if trims:
-        connection.execute(_SQLITE_TRIMS, {"batch": _json(trims)})
+        _insert_rows(connection, decision_trims.name, _TRIMS, trims)
     return inserted
 
 
-def _json(rows: Sequence[tuple[Any, ...]]) -> str:
-    return msgspec.json.encode(rows).decode()
-
-
-def _from_json(table: Table, names: Sequence[str]) -> Insert:
-    """One statement for a whole batch, given as a JSON array of rows.
+def _insert_rows(
+    connection: Connection, table: str, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
+) -> int:
+    """Inserts rows by few statements, and gives how many were inserted.
 
     SQLite's driver gives up the interpreter lock for each row of an executemany and then has to win it back
-    from the threads that answer calls; a batch in one statement gives it up once.
+    from the threads that answer calls; it gives it up once for each of these.
     """
-    batch = func.json_each(bindparam("batch")).table_valued("value")
-    columns = [func.json_extract(batch.c.value, f"$[{index}]") for index in range(len(names))]
-    # Without a WHERE, SQLite would take ON CONFLICT for the ON of a join.
-    rows = select(*columns).where(true())
-    insert = sqlite.insert(table).from_select(names, rows, include_defaults=False)
-    return insert.on_conflict_do_nothing(index_elements=["decision_id"])
+    inserted = start = 0
+    for size in _SIZES:
+        while len(rows) - start >= size:
+            values = tuple(chain.from_iterable(rows[start : start + size]))
+            inserted += connection.exec_driver_sql(_statement(table, columns, size), values).rowcount
+            start += size
+    return inserted
 
 
-_SQLITE: Final = _from_json(prune_decisions, DECISION_FIELDS)
-_SQLITE_TRIMS: Final = _from_json(decision_trims, _TRIMS)
+@cache
+def _statement(table: str, columns: tuple[str, ...], size: int) -> str:
+    """The statement that inserts so many rows at once, where they are not there yet."""
+    row = f"({', '.join('?' * len(columns))})"
+    into = f"{table} ({', '.join(columns)})"
+    # The driver takes thousands of values in no time where SQLAlchemy would look at each.
+    rows = ", ".join([row] * size)
+    return f"INSERT INTO {into} VALUES {rows} ON CONFLICT (decision_id) DO NOTHING"  # noqa: S608 - our own names
