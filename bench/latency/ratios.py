@@ -22,6 +22,8 @@ GOALS: Final[dict[tuple[Form, Reply], tuple[float, ...]]] = {
 """The most that a call may cost, as a multiple of the echo, for each size."""
 SIZES: Final = (3_000, 50_000, 324_000, 1_000_000)
 """Sizes of the conversations (tokens, characters / 3)."""
+SMALL_TOKENS: Final = 150_000
+"""Of sessions below this there are as many as fit in: their calls are short, and one session has few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +92,23 @@ def measure(
         echo: The floor.
         pinch: What is measured.
         sizes: Sizes of conversation (tokens).
-        steps: Calls timed of each case and size.
+        steps: Calls timed of each session; of small ones there are several.
         done: Called after every case and size.
     """
     dice = random.Random(1)
     with ExitStack() as stack:
         send = stack.enter_context(echo_stub(echo.address))
         prune = stack.enter_context(pinch_stub(pinch.address))
+        # None is to pay for what only the first calls of a process do.
+        for _, call in _calls(GrowingSession(min(SIZES), steps), CASES[0], steps):
+            send(call.payload)
+            prune(call.request)
         for tokens in sizes:
             session = GrowingSession(tokens, steps + 1)
             for case in CASES:
                 times: list[tuple[float, float]] = []
                 shipped = 0
-                for number, call in enumerate(_calls(session, case, steps)):
+                for is_timed, call in _calls(session, case, steps):
                     timed: list[Callable[[], Any]] = [
                         partial(send, call.payload),
                         partial(prune, call.request),
@@ -114,20 +120,23 @@ def measure(
                         took[which] = (time.perf_counter() - began) * 1e3
                         if which == 1:
                             shipped = reply.measured.tokens
-                    if number or case.history == "cold":
+                    if is_timed:
                         times.append((took[0], took[1]))
                 yield _ratio(case, tokens, times, shipped)
                 done()
 
 
-def _calls(session: GrowingSession, case: Case, steps: int) -> Iterator[Call]:
+def _calls(session: GrowingSession, case: Case, steps: int) -> Iterator[tuple[bool, Call]]:
+    """The calls of one case, each with whether it is timed: the first of a session is no next one."""
     name = f"{case.form} {case.reply} {case.ranked}"
     if case.history == "next":
-        yield from session.calls(name, case.form, case.reply, ranked=case.ranked)
+        for number in range(max(1, SMALL_TOKENS // session.tokens)):
+            calls = session.calls(f"{name} {number}", case.form, case.reply, ranked=case.ranked)
+            yield from ((place > 0, call) for place, call in enumerate(calls))
         return
     for number in range(steps):
         *_, last = session.calls(f"{name} {number}", case.form, case.reply, ranked=case.ranked)
-        yield last
+        yield True, last
 
 
 def _ratio(case: Case, tokens: int, times: list[tuple[float, float]], shipped: int) -> Ratio:

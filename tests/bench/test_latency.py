@@ -41,7 +41,7 @@ def test_the_typed_form_says_the_same() -> None:
 
 
 def test_ratios_are_taken_of_every_case() -> None:
-    """Each case has as many timed calls as were asked for, a positive ratio, and a goal where one is set."""
+    """Each case has as many timed calls of each session as were asked for, and a goal where one is set."""
     with echo_server() as echo, pinch_server() as pinch:
         with echo_stub(echo.address) as send:
             assert send(b"\x00anything") == b"\x00anything"
@@ -49,7 +49,12 @@ def test_ratios_are_taken_of_every_case() -> None:
         assert pinch.cpu_seconds() > 0
         assert pinch.resident_mib() > 10
     assert [one.case for one in found] == list(ratios.CASES)
-    assert all(one.calls == 2 and one.ratio > 0 and one.shipped_tokens > 0 for one in found)
+    sessions = ratios.SMALL_TOKENS // GrowingSession(3_000, 3).tokens
+    assert sessions > 10
+    for one in found:
+        assert one.calls == (2 * sessions if one.case.history == "next" else 2)
+        assert one.ratio > 0
+        assert one.shipped_tokens > 0
     assert [one.goal for one in found[:4]] == [1.3, 1.3, 1.3, None]
 
 
