@@ -27,6 +27,11 @@ class Counter(Protocol):
         """The name the reply gives this estimate."""
         ...
 
+    @property
+    def counts_chars(self) -> bool:
+        """Whether a unit is a code point, so that the length of a text is its size."""
+        ...
+
     def error_bound(self, texts: Iterable[str]) -> float:
         """How far the estimate of these texts may lie from the truth, relative to the truth."""
         ...
@@ -49,6 +54,7 @@ class Chars3:
     """
 
     method: str = "chars3"
+    counts_chars: bool = True
     bound: float = 0.51
 
     def error_bound(self, texts: Iterable[str]) -> float:  # noqa: ARG002 all classes alike
@@ -75,6 +81,7 @@ class O200k:
     """
 
     method: str = "o200k"
+    counts_chars: bool = False
 
     def error_bound(self, texts: Iterable[str]) -> float:
         """0.05, and the share of all characters that was only sampled."""

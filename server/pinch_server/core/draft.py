@@ -9,7 +9,7 @@ from pinch_server.core.checkpoint import Checkpoint, TrimmedResult
 from pinch_server.core.conversation import ImagePart, Message, TextPart
 from pinch_server.core.counting import Counter
 from pinch_server.core.draft_result import DraftResult, counted_texts, is_trimmable
-from pinch_server.core.forms import Form
+from pinch_server.core.forms import Form, KeyedForm
 from pinch_server.core.limits import PLAIN_KEPT_CHARS, Limits
 from pinch_server.core.plan import Action, Edit, Reason
 from pinch_server.core.tally import Tally
@@ -40,6 +40,15 @@ class Change:
     stood: Sequence[str] | None
     images_event: int | None
     images_reason: Reason
+
+    def restore(self) -> None:
+        """Gives the result back its fields."""
+        result = self.result
+        result.texts, result.units, result.step = self.texts, self.units, self.step
+        result.action, result.reason = self.action, self.reason
+        result.event_message = self.event_message
+        result.stood = self.stood
+        result.images_event, result.images_reason = self.images_event, self.images_reason
 
 
 @dataclass(slots=True)
@@ -116,18 +125,27 @@ class Draft:
         """Keeps what is changed from here on, so that it can be taken back."""
         self.changes = []
 
+    @property
+    def newest_change(self) -> Change | None:
+        """What was changed last since it was watched."""
+        return self.changes[-1] if self.changes else None
+
     def take_back(self) -> None:
         """Undoes all that was changed since it was watched."""
         for change in reversed(self.changes or []):
-            result, message = change.result, change.result.message
             self.total = change.total
-            self.units[message], self.images[message] = change.message_units, change.message_images
-            result.texts, result.units, result.step = change.texts, change.units, change.step
-            result.action, result.reason = change.action, change.reason
-            result.event_message = change.event_message
-            result.stood = change.stood
-            result.images_event, result.images_reason = change.images_event, change.images_reason
+            self.units[change.result.message] = change.message_units
+            self.images[change.result.message] = change.message_images
+            change.restore()
         self.changes = None
+
+    def revert(self, change: Change) -> None:
+        """Undoes the newest change of a result's texts, whatever was changed elsewhere since."""
+        tokens, message = self.counter.tokens, change.result.message
+        before = self.units[message]
+        self.units[message] += change.units - change.result.units
+        self.total += tokens(self.units[message]) - tokens(before)
+        change.restore()
 
     def totals(self) -> list[int]:
         """What ships before each message and before the end, fixed tokens included (tokens)."""
@@ -218,6 +236,25 @@ class Draft:
             return False
         return self._trim(result, form, Step.OMITTED, Action.OMITTED, reason, event_message)
 
+    def take_both_steps(
+        self, result: DraftResult, form: KeyedForm, limits: Limits, reason: Reason, event_message: int
+    ) -> bool:
+        """Puts a placeholder in the place of a long result that would be elided first.
+
+        Only where it is certain that both steps would be taken; else nothing is done.
+        """
+        if result.value.is_error or result.chars <= limits.max_summarize_chars:
+            return False
+        if self._step_of(result, form) is not Step.WHOLE or not self.counter.counts_chars:
+            return False
+        tokens, lengths = self.counter.tokens, form.excerpt_chars(result.originals)
+        if lengths is None or tokens(result.units - lengths[1]) < 1:
+            return False
+        texts = form.omit(result.tool, result.originals)
+        if tokens(lengths[0] - sum(map(len, texts))) < 1:
+            return False
+        return self._put(result, texts, Step.OMITTED, Action.OMITTED, reason, event_message)
+
     def _step_of(self, result: DraftResult, form: Form) -> Step:
         """How far a result is: as far as it was trimmed, or as its own shape says."""
         if result.action is None and result.step is Step.WHOLE:
@@ -233,6 +270,17 @@ class Draft:
             texts = form.elide(result.originals)
         else:
             texts = form.omit(result.tool, result.originals)
+        return self._put(result, texts, step, action, reason, event_message)
+
+    def _put(
+        self,
+        result: DraftResult,
+        texts: Sequence[str],
+        step: Step,
+        action: Action,
+        reason: Reason,
+        event_message: int,
+    ) -> bool:
         units = sum(self.counter.units(texts))
         if not self._resize(result, units - result.units, 0):
             return False

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from pinch_server.core.at_once import omit_at_once
 from pinch_server.core.draft import Draft, DraftResult
-from pinch_server.core.forms import Form
+from pinch_server.core.forms import Form, KeyedForm
 from pinch_server.core.limits import Limits
 from pinch_server.core.plan import Ranking, Reason
 from pinch_server.core.protection import protection
@@ -130,6 +131,8 @@ class Event:
     def _trim(self, ordered: list[DraftResult], reason: Reason, *, takes_all: bool) -> None:
         draft, form, end = self.draft, self.form, self.end
         longest = self.limits.max_summarize_chars
+        if isinstance(form, KeyedForm) and draft.changes is None and not takes_all:
+            omit_at_once(draft, form, ordered, self.limits, reason, end, self.target)
         self._each(
             ordered, lambda one: draft.take_first_step(one, form, longest, reason, end), takes_all=takes_all
         )

@@ -78,6 +78,10 @@ class KeyedForm:
         """A placeholder in their place."""
         return keyed.omit(tool, texts, self.weigh, self.placeholder_chars)
 
+    def excerpt_chars(self, texts: Sequence[str]) -> tuple[int, int] | None:
+        """The least and the most characters of an excerpt; None where only making it tells."""
+        return keyed.excerpt_chars(texts)
+
 
 FormAt = Callable[[int], Form]
 """The form in force at an event, by the number of messages before it."""

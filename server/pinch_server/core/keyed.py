@@ -27,6 +27,8 @@ Weigh = Callable[[str], Weighed]
 """Finds what the identifiers of a text are worth to the conversation."""
 
 _LEAST_SHARE: Final = 240
+_FIRST_GAP_CHARS: Final = 60
+"""No less than what the first gap of an excerpt costs; later ones are counted with their pieces."""
 _LONGEST_LIST: Final = int(BOUNDS["placeholder_chars"].high) + 1
 _MENTIONED: Final = "; mentioned: "
 _SEPARATOR: Final = ", "
@@ -131,12 +133,33 @@ def elide_text(text: str, weigh: Weigh, echo: Echo, kept_chars: int) -> str:
     """
     if len(text) <= kept_chars:
         return text
-    head = _line_cut(text, head_end(text, min(END_CHARS, kept_chars // 4)), forward=False)
-    tail = _line_cut(text, tail_start(text, len(text) - min(END_CHARS, kept_chars // 4)), forward=True)
+    head, tail = _ends(text, kept_chars)
     room = kept_chars - head - (len(text) - tail)
     spans = _joined([(0, head), *_choose(text, weigh(text), echo(text), head, tail, room), (tail, len(text))])
     shorter = _write(text, spans)
     return shorter if len(shorter) < len(text) else text
+
+
+def excerpt_chars(texts: Sequence[str]) -> tuple[int, int] | None:
+    """How long an excerpt of these texts is, without making it.
+
+    Args:
+        texts: The texts of one result, in order.
+
+    Returns:
+        The least and the most it may have (characters); None where only making it tells.
+    """
+    if len(texts) != 1 or len(texts[0]) <= PLAIN_KEPT_CHARS + _FIRST_GAP_CHARS or not texts[0].strip():
+        return None
+    head, tail = _ends(texts[0], PLAIN_KEPT_CHARS)
+    return head + len(texts[0]) - tail, PLAIN_KEPT_CHARS + _FIRST_GAP_CHARS
+
+
+def _ends(text: str, kept_chars: int) -> tuple[int, int]:
+    """Where the head of an excerpt ends, and where its tail begins."""
+    length = min(END_CHARS, kept_chars // 4)
+    head = _line_cut(text, head_end(text, length), forward=False)
+    return head, _line_cut(text, tail_start(text, len(text) - length), forward=True)
 
 
 def _mentions(texts: Sequence[str], weigh: Weigh, chars: int) -> list[str]:
