@@ -30,6 +30,7 @@ class Saturation:
         callers: Calls under way at once.
         calls_per_second: Answered in a second.
         cpu_ms: Processor time of the server for each call, its workers' and its journal's included.
+        caller_ms: Processor time of the callers for each call.
         planning: Share of the time of handling calls that went into the plan (0 to 1); None of the echo.
     """
 
@@ -38,6 +39,7 @@ class Saturation:
     callers: int
     calls_per_second: float
     cpu_ms: float
+    caller_ms: float
     planning: float | None = None
 
 
@@ -70,7 +72,7 @@ def saturate(server: str, measured: Measured, tokens: int, callers: int, seconds
         senders = [_sender(stack, server, measured) for _ in sessions]
         for send, session in zip(senders, sessions, strict=True):
             send(session[0])
-        before, page = measured.cpu_seconds(), _page(measured)
+        before, own, page = measured.cpu_seconds(), time.process_time(), _page(measured)
         until = time.perf_counter() + seconds
         done: list[int] = []
 
@@ -84,9 +86,11 @@ def saturate(server: str, measured: Measured, tokens: int, callers: int, seconds
             done.append(number)
 
         _run(call, list(zip(senders, sessions, strict=True)))
-        spent = measured.cpu_seconds() - before
+        calls = sum(done)
+        own_ms = (time.process_time() - own) * 1e3 / calls
+        spent_ms = (measured.cpu_seconds() - before) * 1e3 / calls
         planning = _planning(page, _page(measured))
-    return Saturation(server, tokens, callers, sum(done) / seconds, spent * 1e3 / sum(done), planning)
+    return Saturation(server, tokens, callers, calls / seconds, spent_ms, own_ms, planning)
 
 
 def beside(server: str, measured: Measured, calls: int) -> Beside:

@@ -118,8 +118,18 @@ def _parts(parts: Sequence[Stages]) -> Table:
 
 def _loads(loads: Sequence[Saturation]) -> Table:
     table = _table(
-        "Always another call",
-        ("tokens", "callers", "server", "calls/s", "x one worker", "CPU ms a call", "planning"),
+        "Always another call; busy: processors in use, of all that there are",
+        (
+            "tokens",
+            "callers",
+            "server",
+            "calls/s",
+            "x one worker",
+            "CPU ms a call",
+            "caller's",
+            "busy",
+            "planning",
+        ),
     )
     for one in loads:
         alone = next((o for o in loads if (o.server, o.tokens) == ("1 worker", one.tokens)), None)
@@ -131,6 +141,8 @@ def _loads(loads: Sequence[Saturation]) -> Table:
             f"{one.calls_per_second:.0f}",
             against,
             f"{one.cpu_ms:.2f}",
+            f"{one.caller_ms:.2f}",
+            f"{one.calls_per_second * (one.cpu_ms + one.caller_ms) / 1e3:.1f}",
             "" if one.planning is None else f"{one.planning:.0%}",
         )
     return table
