@@ -18,6 +18,8 @@ from pinch_server.decide import STORED_CHARS, Decider, Policy
 from pinch_server.gateways.envoy.exchange import Around, Exchange
 from pinch_server.gateways.envoy.v1 import external_processor_pb2 as pb
 from pinch_server.gateways.in_time import InTime
+from tests.formats.test_spoken import ANTHROPIC, CHAT
+from tests.plugged.conversations import ROUTES, conversation
 from tests.rpc.conversations import body
 from tests.rpc.service import SMALL, Kept
 from tests.test_decide import Watched
@@ -73,8 +75,12 @@ def begun(reports: Reports) -> Iterator[Callable[[], Exchange]]:
         in_time.close(30)
 
 
+SILENT = ((":method", "POST"), (":path", "/llm/invoke"))
+AS_JSON = ("content-type", "application/json; charset=utf-8")
+
 STEPS = (
     asked(),
+    pb.ProcessingRequest(request_headers=headers(*SILENT, AS_JSON)),
     asked(ends=True),
     asked(("x-pinch-bypass", "1")),
     asked(("x-pinch-format", "bedrock")),
@@ -146,3 +152,66 @@ def test_a_provider_names_its_model_in_few_words() -> None:
             exchange.answer(step)
     (report,) = reports.kept
     assert (report.model, report.prompt_tokens) == ("m" * STORED_CHARS, 9)
+
+
+def reason(exchange: Exchange) -> str:
+    """Why nothing changed, as the answer's headers tell it; empty when something did."""
+    told = exchange.answer(answered("200")).response_headers.response.header_mutation.set_headers
+    return {one.header.key: one.header.raw_value.decode() for one in told}.get("x-pinch-unchanged-reason", "")
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_body_tells_its_dialect_where_the_path_does_not(route: str) -> None:
+    """On a path of the operator's own, a request is pruned as on the provider's, its counts reported."""
+    reports = Reports()
+    body = conversation(route)
+    with begun(reports) as begin:
+        edited = []
+        for path in (route, "/llm/invoke"):
+            exchange = begin()
+            post = headers((":method", "POST"), (":path", path), AS_JSON, ("x-pinch-session-id", path))
+            reply = exchange.answer(pb.ProcessingRequest(request_headers=post))
+            assert not reply.HasField("mode_override")
+            edited.append(exchange.answer(sent(body)).request_body.response.body_mutation.body)
+            assert exchange.answer(answered("200")).WhichOneof("response") == "response_headers"
+            exchange.answer(came(b'{"usage": {"prompt_tokens": 9, "input_tokens": 9}}'))
+    assert edited[0] == edited[1]
+    assert 0 < len(edited[0]) < len(body)
+    assert [one.prompt_tokens for one in reports.kept] == [9, 9]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"model": "m", "messages": [CHAT, ANTHROPIC]}, "ambiguous_format"),
+        ({"messages": [CHAT]}, "no_request"),
+        ({"model": "m", "messages": [{"role": "user", "content": "hi"}]}, "nothing_to_trim"),
+        ({"model": "m", "prompt": "hi"}, "no_conversation"),
+    ],
+)
+def test_a_body_that_does_not_tell_is_left_with_a_reason(body: object, expected: str) -> None:
+    """What cannot be told is not guessed: nothing changes, nothing is decided, and the answer says why."""
+    with begun(Reports()) as begin:
+        exchange = begin()
+        exchange.answer(pb.ProcessingRequest(request_headers=headers(*SILENT, AS_JSON)))
+        assert not exchange.answer(sent(json.dumps(body).encode())).request_body.HasField("response")
+        assert reason(exchange) == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        headers(*SILENT),
+        headers(*SILENT, ("content-type", "multipart/form-data")),
+        headers(*SILENT, AS_JSON, ("content-encoding", "gzip")),
+        headers((":method", "POST"), (":path", "/v1/embeddings"), AS_JSON),
+        headers((":method", "GET"), (":path", "/llm/invoke"), AS_JSON),
+    ],
+)
+def test_what_cannot_be_a_request_is_not_held(said: pb.HttpHeaders) -> None:
+    """Of what is no JSON, packed, or posted where no model answers, Envoy is told to send no body."""
+    with begun(Reports()) as begin:
+        exchange = begin()
+        reply = exchange.answer(pb.ProcessingRequest(request_headers=said))
+        assert reply.HasField("mode_override")
+        assert reply.mode_override.request_body_mode == pb.BODY_SEND_MODE_UNSPECIFIED

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pinch_server.formats.format import Format
-from pinch_server.gateways.envoy.paths import dialect_of
+from pinch_server.gateways.envoy.paths import dialect_of, tells_nothing
 from pinch_server.gateways.envoy.usage import Usage, reader_for
 
 JSON = {"content-type": "application/json; charset=utf-8"}
@@ -153,3 +153,25 @@ def test_other_answers_are_not_read(headers: dict[str, str]) -> None:
 def test_the_path_says_the_dialect(path: str, dialect: Format | None) -> None:
     """A path that ends like one that carries conversations carries one, whatever stands before."""
     assert dialect_of(path) == dialect
+    assert not (dialect and tells_nothing(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "is_silent"),
+    [
+        ("/llm/invoke?key=1", True),
+        ("/v1/projects/p/models/claude:rawPredict", True),
+        ("/model/anthropic.claude/invoke-with-response-stream", True),
+        ("/", True),
+        ("/v1/messages/count_tokens?beta=true", False),
+        ("/v1/responses/input_tokens", False),
+        ("/v1/responses/compact", False),
+        ("/v1beta/models/gemini-2.5-pro:countTokens", False),
+        ("/v1/projects/p/models/count-tokens:rawPredict", False),
+        ("/v1/embeddings/", False),
+    ],
+)
+def test_a_path_that_is_not_known_leaves_it_to_the_body(path: str, is_silent: bool) -> None:
+    """The body tells where the path does not, unless the path is of what no model answers."""
+    assert dialect_of(path) is None
+    assert tells_nothing(path) == is_silent

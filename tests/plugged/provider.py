@@ -124,7 +124,13 @@ def _responses(stream: bool) -> Any:
     ]
 
 
-_ANSWERS = {"chat/completions": _chat, "messages": _messages, "responses": _responses}
+_ANSWERS = {
+    "chat/completions": _chat,
+    "messages": _messages,
+    "responses": _responses,
+    # A path of the operator's own, behind which a model answers whatever it is asked in any dialect.
+    "llm/invoke": _chat,
+}
 
 
 @contextmanager

@@ -147,6 +147,22 @@ def test_five_megabytes_pass(standing: Way) -> None:
     assert differing(json.loads(body), standing.provider.last.json)
 
 
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_path_of_the_operators_own_is_pruned_by_its_body(standing: Way, route: str) -> None:
+    """Where the path tells nothing, the body tells its dialect; one that does not tell goes on as it came."""
+    body = conversation(route)
+    status, headers, _ = standing.post("/llm/invoke", body)
+    assert (status, headers["x-pinch-unchanged-reason"]) == (200, None)
+    assert int(headers["x-pinch-tokens-saved"]) > 0
+    assert differing(json.loads(body), standing.provider.last.json)
+    stored = json.loads(body)
+    del stored["model"]
+    status, headers, answer = standing.post("/llm/invoke", json.dumps(stored).encode())
+    assert (status, headers["x-pinch-unchanged-reason"]) == (200, "no_request")
+    assert standing.provider.last.json == stored
+    assert answer
+
+
 def test_a_body_with_nothing_to_trim_passes_as_it_is(standing: Way) -> None:
     """Within its budget, not JSON, empty, of another kind or method: the provider gets the same bytes."""
     within = conversation(ROUTES[0])

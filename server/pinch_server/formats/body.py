@@ -82,7 +82,7 @@ def _check_dialect(body: Mapping[str, Any], dialect: Dialect) -> None:
     """A body whose tool results all speak another dialect was named wrongly: it would never be trimmed."""
     if dialect.has_results(body):
         return
-    spoken = [other for other in _fitting(body) if other is not dialect and other.has_results(body)]
+    spoken = [other for other in fitting(body) if other is not dialect and other.has_results(body)]
     if spoken:
         names = " or ".join(other.format for other in spoken)
         problem = f"is {dialect.format}, but the tool results are those of {names}; name that, or none"
@@ -96,7 +96,7 @@ def _kind(value: Any) -> str:
     return "null" if value is None else "an object"
 
 
-def _fitting(body: Mapping[str, Any]) -> list[Dialect]:
+def fitting(body: Mapping[str, Any]) -> list[Dialect]:
     """The dialects whose history the body has."""
     return [
         dialect
@@ -108,20 +108,20 @@ def _fitting(body: Mapping[str, Any]) -> list[Dialect]:
 
 def _recognise(body: Mapping[str, Any]) -> Dialect:
     """The one dialect in which this body has tool results; where none has, the one whose marks it bears."""
-    fitting = _fitting(body)
-    if not fitting:
+    dialects = fitting(body)
+    if not dialects:
         keys = sorted({dialect.history_key for dialect in DIALECTS.values()})
         raise BodyError(
             "body.json",
             f"has no list under any of {', '.join(keys)}; send the request body, or name its format",
         )
-    if len(fitting) == 1:
-        return fitting[0]
-    editable = [dialect for dialect in fitting if dialect.has_results(body)]
+    if len(dialects) == 1:
+        return dialects[0]
+    editable = [dialect for dialect in dialects if dialect.has_results(body)]
     if len(editable) > 1:
         names = " or ".join(dialect.format for dialect in editable)
         raise BodyError("body.format", f"could be {names}, which would edit it differently; name the format")
-    return editable[0] if editable else max(fitting, key=lambda dialect: len(dialect.marks & body.keys()))
+    return editable[0] if editable else max(dialects, key=lambda dialect: len(dialect.marks & body.keys()))
 
 
 def byte_edits(reading: Reading, edits: Sequence[Edit]) -> list[tuple[Edit, ByteEdit]]:

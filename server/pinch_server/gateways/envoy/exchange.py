@@ -12,7 +12,8 @@ from pinch_server.decide import Body, Decided, InvalidCallError, PruneCall, stor
 from pinch_server.faults import told
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import splice
-from pinch_server.gateways.envoy.paths import dialect_of
+from pinch_server.formats.spoken import Unspoken, spoken_in
+from pinch_server.gateways.envoy.paths import dialect_of, tells_nothing
 from pinch_server.gateways.envoy.usage import UsageReader, reader_for
 from pinch_server.gateways.envoy.v1 import external_processor_pb2 as pb
 from pinch_server.gateways.headers import DECISION_ID, PREFIX, TOKENS_SAVED, UNCHANGED, Asked, read_headers
@@ -69,6 +70,7 @@ class Exchange:
         self._account = account
         self._tenant = tenant
         self._asked = Asked()
+        self._awaits_body = False
         self._dialect: Format | None = None
         self._decided: Decided | None = None
         self._result = ""
@@ -91,7 +93,11 @@ class Exchange:
         if kind == "request_body":
             return pb.ProcessingResponse(request_body=self._request_body(step.request_body))
         if kind == "response_headers":
-            return pb.ProcessingResponse(response_headers=self._response_headers(step.response_headers))
+            reply = pb.ProcessingResponse(response_headers=self._response_headers(step.response_headers))
+            if self._decided is None:
+                # Nothing is reported of it, so that its pieces need not go by Pinch.
+                reply.mode_override.SetInParent()
+            return reply
         if kind == "response_body":
             self._response_body(step.response_body)
         return _untouched(step)
@@ -126,33 +132,36 @@ class Exchange:
 
     def _request_headers(self, sent: pb.HttpHeaders) -> pb.ProcessingResponse:
         headers = _read(sent.headers)
-        self._dialect = None
+        self._awaits_body, self._dialect = False, None
         self._asked = read_headers(headers)
         # Of all names: what is ours reaches no provider, understood or not.
         own = [name for name in headers if name.startswith(PREFIX)]
         changes = pb.CommonResponse(header_mutation=pb.HeaderMutation(remove_headers=own)) if own else None
         reply = pb.ProcessingResponse(request_headers=pb.HeadersResponse(response=changes))
-        dialect = self._asked.format or dialect_of(headers.get(":path", ""))
+        path = headers.get(":path", "")
+        self._dialect = self._asked.format or dialect_of(path)
+        # What is large and no JSON, such as a file, need not be held by Envoy to be looked at.
+        may_tell = tells_nothing(path) and "json" in headers.get("content-type", "").lower()
         is_plain = headers.get("content-encoding", "identity").strip().lower() in ("", "identity")
-        if headers.get(":method") != "POST" or dialect is None or not is_plain or sent.end_of_stream:
+        is_looked_at = (self._dialect is not None or may_tell) and is_plain
+        if headers.get(":method") != "POST" or not is_looked_at or sent.end_of_stream:
             reply.mode_override.CopyFrom(_NO_MORE)
         elif self._asked.bypass:
             self._told("bypass", 0.0)
             reply.mode_override.CopyFrom(_NO_MORE)
         else:
-            self._dialect = dialect
+            self._awaits_body = True
         return reply
 
     def _request_body(self, sent: pb.HttpBody) -> pb.BodyResponse:
-        dialect = self._dialect
-        if dialect is None or self._result:
+        if not self._awaits_body or self._result:
             return pb.BodyResponse()
         if not sent.end_of_stream:
             # Envoy holds less than the whole body, so there is nothing that could be swapped.
             self._told("too_large", 0.0)
             return pb.BodyResponse()
         started = self._around.clock.monotonic()
-        done = self._made(sent.body, dialect)
+        done = self._made(sent.body)
         seconds = self._around.clock.monotonic() - started
         if isinstance(done, str):
             self._told(done, seconds)
@@ -169,19 +178,27 @@ class Exchange:
             )
         )
 
-    def _made(self, body: bytes, dialect: Format) -> tuple[Decided, bytes | None] | str:
-        asked = self._asked
-        call = PruneCall(Body(body, dialect), asked.limits, asked.context, asked.dry_run, asked.violations)
+    def _made(self, body: bytes) -> tuple[Decided, bytes | None] | str:
+        asked, said = self._asked, self._dialect
 
-        def work(turn: Turn) -> tuple[Decided, bytes | None]:
+        def work(turn: Turn) -> tuple[Decided, Format, bytes | None] | Unspoken:
+            dialect = said or spoken_in(body)
+            if isinstance(dialect, Unspoken):
+                return dialect
+            call = PruneCall(
+                Body(body, dialect), asked.limits, asked.context, asked.dry_run, asked.violations
+            )
             decided = turn.decide(call)
-            return decided, splice(body, decided.byte_edits) if decided.byte_edits else None
+            return decided, dialect, splice(body, decided.byte_edits) if decided.byte_edits else None
 
         try:
             done = self._around.in_time.begin(work, self._around.seconds, self._tenant).result()
         except InvalidCallError:
             return "invalid"
-        return str(done) if isinstance(done, Untold) else done
+        if isinstance(done, Untold | Unspoken):
+            return str(done)
+        decided, self._dialect, edited = done
+        return decided, edited
 
     def _told(self, result: str, seconds: float) -> None:
         self._result = result
