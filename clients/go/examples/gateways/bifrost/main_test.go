@@ -18,7 +18,7 @@ func request(t *testing.T, address, body string, answered func(*schemas.BifrostC
 	if err := Init(nil); err != nil {
 		t.Fatal(err)
 	}
-	ctx := schemas.NewBifrostContext(context.Background())
+	ctx := schemas.NewBifrostContext(context.Background(), schemas.NoDeadline)
 	req := &schemas.HTTPRequest{
 		Path: "/v1/chat/completions", Headers: map[string]string{"X-Request-Id": t.Name()}, Body: []byte(body),
 	}
@@ -51,7 +51,9 @@ func TestPlugin(t *testing.T) {
 func TestPluginOfAStream(t *testing.T) {
 	address := pinchtest.Real(t)
 	request(t, address, pinchtest.Session(1), func(ctx *schemas.BifrostContext, req *schemas.HTTPRequest) {
-		for _, chunk := range []*schemas.BifrostStreamChunk{{Model: "m"}, {Usage: map[string]int{"prompt_tokens": 90}}} {
+		for _, usage := range []*schemas.BifrostLLMUsage{nil, {PromptTokens: 90, TotalTokens: 97}} {
+			said := &schemas.BifrostChatResponse{Model: "m", Usage: usage}
+			chunk := &schemas.BifrostStreamChunk{BifrostChatResponse: said}
 			if same, err := HTTPTransportStreamChunkHook(ctx, req, chunk); same != chunk || err != nil {
 				t.Errorf("%v, %v", same, err)
 			}

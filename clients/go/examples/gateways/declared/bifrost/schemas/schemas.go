@@ -1,7 +1,14 @@
 // Package schemas declares what the example names of Bifrost 1.4's package of this name, and nothing else of it.
 package schemas
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// NoDeadline is the deadline of a context that has none.
+var NoDeadline time.Time
 
 // BifrostContextKey is the type of keys in a context.
 type BifrostContextKey string
@@ -13,8 +20,8 @@ type BifrostContext struct {
 	values map[any]any
 }
 
-// NewBifrostContext makes a context.
-func NewBifrostContext(parent context.Context) *BifrostContext {
+// NewBifrostContext makes a context. Bifrost's ends at its deadline; the tests set none.
+func NewBifrostContext(parent context.Context, _ time.Time) *BifrostContext {
 	return &BifrostContext{Context: parent, values: map[any]any{}}
 }
 
@@ -46,8 +53,24 @@ type HTTPResponse struct {
 	Body       []byte
 }
 
-// BifrostStreamChunk is a piece of a streamed answer; of Bifrost's, the kinds of answers are embedded.
+// BifrostStreamChunk is a piece of a streamed answer, of one of several kinds.
 type BifrostStreamChunk struct {
-	Model string         `json:"model,omitempty"`
-	Usage map[string]int `json:"usage,omitempty"`
+	*BifrostChatResponse
+}
+
+// MarshalJSON writes the kind that it is.
+func (c BifrostStreamChunk) MarshalJSON() ([]byte, error) { return json.Marshal(c.BifrostChatResponse) }
+
+// BifrostChatResponse is an answer to a chat, or a piece of one.
+type BifrostChatResponse struct {
+	ID    string           `json:"id"`
+	Model string           `json:"model"`
+	Usage *BifrostLLMUsage `json:"usage"`
+}
+
+// BifrostLLMUsage is what an answer says was used.
+type BifrostLLMUsage struct {
+	PromptTokens     int `json:"prompt_tokens,omitempty"`
+	CompletionTokens int `json:"completion_tokens,omitempty"`
+	TotalTokens      int `json:"total_tokens"`
 }

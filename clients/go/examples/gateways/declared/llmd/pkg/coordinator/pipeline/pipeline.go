@@ -3,6 +3,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/llm-d/llm-d-router/pkg/coordinator/gateway"
@@ -34,5 +35,9 @@ func Register(name string, factory Factory) { factories[name] = factory }
 
 // Build makes a step of a type.
 func Build(name string, client *gateway.Client, params map[string]any) (Step, error) {
-	return factories[name](client, params)
+	factory, is := factories[name]
+	if !is {
+		return nil, fmt.Errorf("no step is of the type %q", name)
+	}
+	return factory(client, params)
 }
