@@ -1,10 +1,11 @@
-"""`python -m bench.gateways`: the time Pinch adds to a request, by its size, as two tables in Markdown."""
+"""`python -m bench.gateways`: the time Pinch adds to a request, by its size, as tables in Markdown."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -16,6 +17,7 @@ from typing import Final
 
 from bench.conversations import generate_bytes
 from bench.gateways.litellm_proxy import KEY, MODEL, litellm
+from bench.gateways.mouths import ENDPOINTS
 from bench.gateways.way import ROOT, envoy, program, provider
 from bench.running_server import RunningServer, running_server
 
@@ -23,7 +25,7 @@ _SIZES: Final = {10_000: 40, 100_000: 30, 1_000_000: 10}
 """Sizes of a session (tokens), and how often each is sent each way."""
 _CONFIG: Final = """
 [gateways]
-mouths = ["compact"]
+mouths = ["compact", "portkey", "headroom", "litellm", "prune"]
 listen = "127.0.0.1:0"
 mouth_seconds = 60
 envoy_seconds = 60
@@ -60,21 +62,53 @@ def _row(body: bytes, cells: list[float]) -> None:
 
 
 def _through_envoy(sizes: Mapping[int, int], at: Path, pinch: RunningServer, behind: int) -> None:
-    print("| body | straight | Envoy alone | with Pinch, new | sent again | /compact, new |")
-    print("|---|---|---|---|---|---|")
+    print("| body | straight | Envoy alone | with Pinch, new | sent again |")
+    print("|---|---|---|---|---|")
     with envoy(at, pinch.grpc, behind) as through:
         for tokens, count in sizes.items():
             body = generate_bytes(1, tokens=tokens, images=False)
             chat, by_envoy = "/v1/chat/completions", f"127.0.0.1:{through}"
-            fresh, others = _told_apart(body, count, "envoy"), _told_apart(body, count, "compact")
+            fresh = _told_apart(body, count, "envoy")
             row = [
                 _milliseconds(f"127.0.0.1:{behind}", chat, fresh, {}),
                 _milliseconds(by_envoy, chat, fresh, {"x-pinch-bypass": "true"}),
                 _milliseconds(by_envoy, chat, fresh, {}),
                 _milliseconds(by_envoy, chat, [fresh[-1]] * count, {}),
-                _milliseconds(pinch.mouths, "/compact", others, {}),
             ]
             _row(fresh[0], row)
+
+
+def _by_endpoints(sizes: Mapping[int, int], pinch: RunningServer) -> None:
+    print(f"| body | {' | '.join(f'`{path}`' for path in ENDPOINTS)} |")
+    print(f"|---{'|---' * len(ENDPOINTS)}|")
+    for tokens, count in sizes.items():
+        body = generate_bytes(1, tokens=tokens, images=False)
+        row = []
+        for path, asked in ENDPOINTS.items():
+            bodies = [asked(one) for one in _told_apart(body, count, path)]
+            row.append(_milliseconds(pinch.mouths, path, bodies, {}))
+        _row(body, row)
+
+
+def _in_go(sizes: Mapping[int, int], at: Path, pinch: RunningServer, go: str) -> None:
+    module, driver = ROOT / "clients" / "go", at / "latency"
+    subprocess.run([go, "build", "-o", driver, "./internal/latency"], cwd=module, check=True)
+    print("| body | Bifrost's hook, new | llm-d's step, new |")
+    print("|---|---|---|")
+    for tokens, count in sizes.items():
+        body = generate_bytes(1, tokens=tokens, images=False)
+        asked = {
+            "address": pinch.grpc,
+            **{
+                name: [json.loads(one) for one in _told_apart(body, count, name)]
+                for name in ("bifrost", "llmd")
+            },
+        }
+        ran = subprocess.run([driver], input=json.dumps(asked).encode(), capture_output=True, check=True)
+        said = json.loads(ran.stdout)
+        if said["shortened"] not in (0, 2 * count):
+            raise RuntimeError(f"only {said['shortened']} of {2 * count} bodies were shortened")
+        _row(body, [said["bifrost_ms"], said["llmd_ms"]])
 
 
 def _in_python(sizes: Mapping[int, int], at: Path, pinch: RunningServer, behind: int) -> None:
@@ -116,7 +150,7 @@ def _by_langchain(address: str, bodies: list[bytes]) -> float:
 
 
 def main(sizes: Mapping[int, int] = _SIZES) -> None:
-    """Measures every way and prints the tables.
+    """Measures every way and prints the tables; the one of the steps in Go only where Go is.
 
     Args:
         sizes: Sizes of a session (tokens), and how often each is sent each way.
@@ -132,6 +166,11 @@ def main(sizes: Mapping[int, int] = _SIZES) -> None:
             _through_envoy(sizes, at, pinch, behind)
             print()
             _in_python(sizes, at, pinch, behind)
+            print()
+            _by_endpoints(sizes, pinch)
+            if go := shutil.which("go"):
+                print()
+                _in_go(sizes, at, pinch, go)
 
 
 if __name__ == "__main__":
