@@ -34,12 +34,17 @@ class Way:
     pinch: RunningServer
 
     def post(self, route: str, body: bytes, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
+        status, _, answer = self.told(route, body, headers)
+        return status, answer
+
+    def told(self, route: str, body: bytes, headers: Mapping[str, str] | None = None) -> Any:
+        """Sends a body on its way; status, headers and body of the answer."""
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)) as connection:
             sent = json.loads(body) | {"model": MODELS.get(route, "gpt-4o")}
             own = {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}", **(headers or {})}
             connection.request("POST", route, json.dumps(sent), own)
             answer = connection.getresponse()
-            return answer.status, answer.read()
+            return answer.status, answer.headers, answer.read()
 
     def rows(self) -> list[dict[str, Any]]:
         self.pinch.stop()
@@ -50,8 +55,8 @@ class Way:
 
 
 @contextmanager
-def way(at: Path, config: str) -> Iterator[Way]:
-    """The whole way, with a configuration of the page."""
+def way(at: Path, config: str, more: str = "") -> Iterator[Way]:
+    """The whole way, with a configuration of the page and what else is to stand in it."""
     litellm = gateway("litellm")
     state = at / "state"
     state.mkdir()
@@ -63,7 +68,7 @@ def way(at: Path, config: str) -> Iterator[Way]:
         port = free_port()
         text = block(config).replace("127.0.0.1:8000", f"127.0.0.1:{behind.port}")
         text = text.replace("127.0.0.1:9465", pinch.mouths).replace("timeout: 2", "timeout: 60")
-        (at / "litellm.yaml").write_text(text)
+        (at / "litellm.yaml").write_text(text + more)
         command = block("# LiteLLM's start").splitlines()[-1]
         command = changed(command, {"litellm --config litellm.yaml": "", "4000": str(port)})
         environment = {
@@ -112,6 +117,45 @@ def shortened(made: Way, route: str, *, stream: bool) -> int:
 def test_each_route_reaches_the_provider_smaller(plugged: Way, route: str, stream: bool) -> None:
     """With the callback the provider gets what it would have got, with shorter results."""
     assert shortened(plugged, route, stream=stream) > 0
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_an_answer_tells_what_became_of_its_request(plugged: Way, route: str) -> None:
+    """Answers carry the decision's id and what it saved, or why nothing changed; a header can be wrong."""
+    key = "input" if route == "/v1/responses" else "messages"
+    body = conversation(route)
+    status, headers, _ = plugged.told(route, body, {"x-pinch-bypass": "true"})
+    untouched = plugged.provider.last.json[key]
+    assert (status, headers["x-pinch-unchanged-reason"]) == (200, "bypass")
+    for sent, reason in (
+        ({"x-pinch-budget-tokens": "abc"}, "invalid"),
+        ({"x-pinch-budget-tokens": "0"}, "invalid"),
+        ({"x-pinch-buget-tokens": "5"}, "invalid"),
+        ({"x-pinch-dry-run": "perhaps"}, "invalid"),
+        ({"x-pinch-dry-run": "true"}, "dry_run"),
+        ({"x-pinch-budget-tokens": "1000000"}, "within_budget"),
+    ):
+        status, headers, _ = plugged.told(route, body, sent)
+        assert (status, headers["x-pinch-unchanged-reason"]) == (200, reason), sent
+        assert plugged.provider.last.json[key] == untouched
+        assert bool(headers["x-pinch-decision-id"]) == (reason != "invalid")
+    status, headers, _ = plugged.told(route, body, {"x-pinch-session-id": "s"})
+    assert (status, headers["x-pinch-unchanged-reason"]) == (200, None)
+    assert int(headers["x-pinch-tokens-saved"]) > 0
+    assert plugged.provider.last.json[key] != untouched
+
+
+def test_a_dry_run_is_kept_as_one_and_no_header_of_ours_is_passed_on(tmp_path: Path) -> None:
+    """A dry run leaves a row that says so; where LiteLLM passes headers on, those for Pinch stay behind."""
+    forward = "general_settings: { forward_client_headers_to_llm_api: true }\n"
+    with way(tmp_path, "# litellm.yaml", forward) as made:
+        asked = {"x-pinch-dry-run": "true", "x-pinch-keep-last-turns": "1", "x-of-the-caller": "stays"}
+        assert made.post(ROUTES[0], conversation(ROUTES[0]), asked)[0] == 200
+        sent = made.provider.last.headers
+        assert sent["x-of-the-caller"] == "stays"
+        assert not [name for name in sent if name.startswith("x-pinch")]
+        (row,) = made.rows()
+    assert row["dry_run"]
 
 
 def test_what_only_the_messages_route_can_say_survives(plugged: Way) -> None:

@@ -22,10 +22,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from litellm.integrations.custom_logger import CustomLogger
 
-from pinch import AsyncPinchClient, Format, Limits, Outcome, RequestContext, Route, Tls, TokenUsage
+from pinch import AsyncPinchClient, Format, Limits, Outcome, Route, Tls, TokenUsage
+from pinch.integrations.headers import DECISION_ID, PREFIX, TOKENS_SAVED, UNCHANGED, read_headers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pinch import Pruned
 
 _LOG: Final = logging.getLogger(__name__)
 _KEYS: Final = {
@@ -38,14 +41,15 @@ _KEYS: Final = {
 """For each kind of call the dialect of its body, and where the conversation stands in it."""
 _SENT: Final = ("model", "system", "instructions", "tools", "previous_response_id", "conversation")
 """What else of a body says how large the prompt is, or where its history lies."""
-_PREFIX: Final = "x-pinch-"
 _MOST_OPEN: Final = 10_000
 
 
 class PinchPruner(CustomLogger):  # type: ignore[misc] # LiteLLM is not installed where types are checked
     """A callback of LiteLLM's proxy.
 
-    The caller's headers `x-pinch-bypass: true`, `x-pinch-session-id` and `x-pinch-budget-tokens` are heeded.
+    The caller's headers `x-pinch-*` are heeded: limits, session, dry run, bypass and what else is known of a
+    call. One that is unknown or malformed leaves the request as it is. Answers carry `x-pinch-decision-id`,
+    `x-pinch-tokens-saved` and, when nothing changed, `x-pinch-unchanged-reason`.
 
     Args:
         client: The client to ask with; None: one made from the environment at the first call.
@@ -57,6 +61,7 @@ class PinchPruner(CustomLogger):  # type: ignore[misc] # LiteLLM is not installe
         self._client = client
         self._limits = limits
         self._open: OrderedDict[str, str] = OrderedDict()
+        self._told: OrderedDict[str, dict[str, str]] = OrderedDict()
 
     async def async_pre_call_hook(
         self,
@@ -70,7 +75,18 @@ class PinchPruner(CustomLogger):  # type: ignore[misc] # LiteLLM is not installe
             await self._prune(data, call_type)
         except Exception:  # noqa: BLE001 an exception here would be the caller's 500
             _LOG.warning("a request goes on unpruned", exc_info=_LOG.isEnabledFor(logging.DEBUG))
+            _keep(self._told, data.get("litellm_call_id"), {UNCHANGED: "failed"})
         return data
+
+    async def async_post_call_response_headers_hook(
+        self,
+        data: dict[str, Any],
+        user_api_key_dict: Any,  # noqa: ARG002 LiteLLM passes it
+        response: Any,  # noqa: ARG002 likewise
+        request_headers: dict[str, str] | None = None,  # noqa: ARG002 likewise
+    ) -> dict[str, str] | None:
+        """What became of a request, for the headers of its answer; None of one that was not looked at."""
+        return self._told.pop(str(data.get("litellm_call_id")), None)
 
     async def async_log_success_event(
         self, kwargs: Mapping[str, Any], response_obj: Any, start_time: Any, end_time: Any
@@ -91,30 +107,34 @@ class PinchPruner(CustomLogger):  # type: ignore[misc] # LiteLLM is not installe
         if kind is None or not isinstance(data.get(kind[1]), list):
             return
         dialect, key = kind
-        headers = _headers(data)
-        if headers.get(f"{_PREFIX}bypass", "").lower() in ("true", "1"):
+        call = data.get("litellm_call_id")
+        asked = read_headers(_headers(data))
+        _withhold(data)
+        if asked.problems or asked.bypass:
+            for problem in asked.problems:
+                _LOG.warning("a request goes on unpruned: %s", problem)
+            _keep(self._told, call, {UNCHANGED: "invalid" if asked.problems else "bypass"})
             return
         sent = {name: data[name] for name in (key, *_SENT) if data.get(name) is not None}
         # Through JSON and back, so that what cannot be sent is found before anything is changed.
         body: dict[str, Any] = json.loads(json.dumps(sent))
+        context = asked.context
+        context.request_id = str(call or "")
+        context.session_id = context.session_id or str(data.get("litellm_session_id") or "")
+        context.model = context.model or str(data.get("model") or "")
+        context.route = context.route or Route.ROUTE_ROUTED
         pruned = await self._made().prune_body(
             body,
-            dialect,
-            limits=self._limits_for(headers),
-            context=RequestContext(
-                request_id=str(data.get("litellm_call_id") or ""),
-                session_id=headers.get(f"{_PREFIX}session-id") or str(data.get("litellm_session_id") or ""),
-                model=str(data.get("model") or ""),
-                route=Route.ROUTE_ROUTED,
-            ),
+            asked.format or dialect,
+            limits=asked.over(self._limits),
+            context=context,
+            dry_run=asked.dry_run,
         )
         if pruned.pruned:
             data[key] = pruned.body[key]
-        call = data.get("litellm_call_id")
-        if pruned.decision_id and isinstance(call, str):
-            self._open[call] = pruned.decision_id
-            while len(self._open) > _MOST_OPEN:
-                self._open.popitem(last=False)
+        if pruned.decision_id:
+            _keep(self._open, call, pruned.decision_id)
+        _keep(self._told, call, _headers_of(pruned))
 
     async def _report(self, kwargs: Mapping[str, Any], outcome: Outcome.ValueType, response: Any) -> None:
         try:
@@ -132,17 +152,6 @@ class PinchPruner(CustomLogger):  # type: ignore[misc] # LiteLLM is not installe
         except Exception:  # noqa: BLE001 a report is worth no request
             _LOG.debug("a report was not made", exc_info=True)
 
-    def _limits_for(self, headers: Mapping[str, str]) -> Limits | None:
-        budget = headers.get(f"{_PREFIX}budget-tokens", "")
-        if not (budget.isascii() and budget.isdecimal()):
-            return self._limits
-        limits = Limits(budget_tokens=int(budget))
-        if self._limits is not None:
-            limits = Limits()
-            limits.CopyFrom(self._limits)
-            limits.budget_tokens = int(budget)
-        return limits
-
     def _made(self) -> AsyncPinchClient:
         if self._client is None:
             roots = os.environ.get("PINCH_TLS_CA")
@@ -153,6 +162,32 @@ class PinchPruner(CustomLogger):  # type: ignore[misc] # LiteLLM is not installe
                 tls=Tls(root_certificates=Path(roots).read_bytes()) if roots else None,
             )
         return self._client
+
+
+def _keep(kept: OrderedDict[str, Any], call: Any, value: Any) -> None:
+    """Keeps what is known of a call until it is asked for, and forgets the oldest beyond a bound."""
+    if isinstance(call, str):
+        kept[call] = value
+        while len(kept) > _MOST_OPEN:
+            kept.popitem(last=False)
+
+
+def _headers_of(pruned: Pruned[Any]) -> dict[str, str]:
+    """What an answer is told in its headers."""
+    saved = pruned.stats.tokens_saved if pruned.pruned and pruned.stats is not None else 0
+    told = {DECISION_ID: pruned.decision_id, TOKENS_SAVED: str(saved)} if pruned.decision_id else {}
+    if not pruned.pruned:
+        reason = pruned.reason or ""
+        told[UNCHANGED] = "invalid" if reason == "invalid_argument" else reason
+    return told
+
+
+def _withhold(data: Mapping[str, Any]) -> None:
+    """Takes what is meant for Pinch out of the headers that LiteLLM was told to pass on to providers."""
+    passed_on = data.get("headers")
+    if isinstance(passed_on, dict):
+        for name in [name for name in passed_on if str(name).lower().startswith(PREFIX)]:
+            del passed_on[name]
 
 
 def _headers(data: Mapping[str, Any]) -> dict[str, str]:
