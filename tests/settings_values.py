@@ -128,6 +128,7 @@ TLS = {
     "gateways.mouths": ("compact, prune", ["compact", "prune"]),
     "gateways.listen": ("[::1]:0", "[::1]:0"),
     "gateways.mouth_seconds": ("2", 2.0),
+    "gateways.hosts": ("pinch.internal, Other", ["pinch.internal", "other"]),
     "gateways.envoy_streams": ("9", 9),
     "gateways.envoy_seconds": ("0.5", 0.5),
 }
@@ -253,6 +254,7 @@ DEFAULTS = {
         "mouths": [],
         "listen": "127.0.0.1:9465",
         "mouth_seconds": 1.0,
+        "hosts": [],
         "envoy_streams": 512,
         "envoy_seconds": 0.15,
     },

@@ -5,7 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_HOST_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
+HOST_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
+"""What a host may be called."""
 _UNIX: Final = "unix:"
 _LAST_PORT: Final = 65_535
 
@@ -64,7 +65,7 @@ def _host(text: str) -> str:
     try:
         address = ipaddress.ip_address(text if bare is None else bare)
     except ValueError:
-        if bare is None and _HOST_NAME.fullmatch(text):
+        if bare is None and HOST_NAME.fullmatch(text):
             return text
         raise ValueError("has no valid host; give a name, an IPv4 address or [IPv6]") from None
     if (address.version == 6) != (bare is not None):

@@ -102,7 +102,7 @@ class Port:
 
     def post(self, path: str, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
         with closing(http.client.HTTPConnection(self.address, timeout=30)) as connection:
-            connection.request("POST", path, body, dict(headers or {}))
+            connection.request("POST", path, body, {"Content-Type": "application/json", **(headers or {})})
             answer = connection.getresponse()
             return Reply(
                 answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read()
@@ -121,6 +121,8 @@ def opened(
     threads: int = 4,
     tokens: WatchedFile[Tokens] | None = None,
     most_connections: int = 512,
+    hosts: tuple[str, ...] = (),
+    listen: str = "127.0.0.1:0",
 ) -> Iterator[Port]:
     """Opens a port with every mouth."""
     kept, clock = Kept(), SystemClock()
@@ -143,14 +145,14 @@ def opened(
     port = Port("", kept, in_time)
     listener = MouthPort(
         mouths,
-        MouthRules(seconds, max_bytes, most, tokens, most_connections=most_connections),
+        MouthRules(seconds, max_bytes, most, tokens, most_connections=most_connections, hosts=hosts),
         in_time,
         lambda _gateway, path, result, _seconds, decided, _request_id: port.accounts.append(
             (path, result, decided)
         ),
         port.refused.append,
     )
-    port.address = listener.start("127.0.0.1:0")
+    port.address = listener.start(listen)
     try:
         yield port
     finally:

@@ -20,6 +20,7 @@ from tests.rpc.conversations import messages
 from tests.services.certificates import Authority
 
 WORDS = ("naïve", "And now?", "You mend code")
+JSON = {"Content-Type": "application/json"}
 TOKEN = "router-router-router-token"
 
 
@@ -41,7 +42,7 @@ def post(
         else http.client.HTTPSConnection(running.mouths, timeout=30, context=tls)
     )
     with closing(made) as connection:
-        connection.request("POST", path, json.dumps({"messages": messages()}).encode(), headers)
+        connection.request("POST", path, json.dumps({"messages": messages()}).encode(), JSON | headers)
         answer = connection.getresponse()
         answer.read()
         return answer.status, answer.headers.get("x-pinch-decision-id", "")

@@ -69,7 +69,9 @@ def bearer(token: str) -> list[tuple[str, str]]:
 def by_compact(app: App, token: str) -> None:
     """Prunes as llm-d asks for it."""
     with closing(http.client.HTTPConnection(app.addresses.mouths, timeout=30)) as connection:
-        connection.request("POST", "/compact", body(), dict(bearer(token)))
+        connection.request(
+            "POST", "/compact", body(), {"Content-Type": "application/json", **dict(bearer(token))}
+        )
         assert connection.getresponse().status == 200
 
 

@@ -57,6 +57,7 @@ def mouth_port(
             tokens=door.tokens,
             tenant=settings.extract.tenant,
             tls=door.tls,
+            hosts=settings.gateways.hosts,
         ),
         in_time,
         lambda *facts: _account(metrics, *facts),

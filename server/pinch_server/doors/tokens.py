@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _BEARER: Final = "bearer "
 
-Problem = Literal["no_token", "unknown_token", "wrong_role"]
+Problem = Literal["no_token", "unknown_token", "wrong_role", "foreign"]
 """Why a caller is refused, as metrics call it."""
 
 

@@ -1,7 +1,8 @@
 """The HTTP port of the mouths: one listener for each process that takes calls.
 
 Whatever happens to a request here, the gateway gets an answer on which it goes on, at the deadline at the
-latest; only who may not ask is refused. No body is kept, logged or quoted.
+latest; only who may not ask is refused: whoever brings no valid token, and where none is asked for, whatever
+a web page has its visitor's browser send. No body is kept, logged or quoted.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from aiohttp import hdrs, web
 from pinch_server.core.limits import Violation
 from pinch_server.decide import Decided, InvalidCallError
 from pinch_server.doors.access import MOUTHS
+from pinch_server.doors.browsers import is_own_name, is_sent_for_a_page
 from pinch_server.doors.tokens import Problem, Refused, Tokens, admitted
 from pinch_server.doors.watched import Watched
 from pinch_server.faults import told
@@ -72,6 +74,7 @@ class MouthRules:
         tenant: Whose requests are that need no token; else its name says it.
         tls: What connections are encrypted with, taken anew for each; None: plain text.
         most_connections: Connections before the oldest ones end on which nothing is asked.
+        hosts: Names beside localhost by which a loopback port may be found where callers need no token.
     """
 
     seconds: float
@@ -81,6 +84,7 @@ class MouthRules:
     tls: Watched[ssl.SSLContext] | None = None
     tenant: str = ""
     most_connections: int = 512
+    hosts: tuple[str, ...] = ()
 
 
 class MouthPort:
@@ -91,7 +95,7 @@ class MouthPort:
         rules: What holds for every request.
         in_time: Makes the decisions.
         account: Takes what became of each request.
-        refused: Counts a request that was refused for want of the right token.
+        refused: Counts a request that was refused, for want of the right token or as a page's.
     """
 
     def __init__(
@@ -113,6 +117,7 @@ class MouthPort:
         self._crowd = Crowd(rules.most_connections)
         self._sweeping: asyncio.Task[None] | None = None
         self._open = 0
+        self._is_local = False
 
     def start(self, listen: str, *, shares_port: bool = False) -> str:
         """Binds the address and answers from now on.
@@ -130,6 +135,7 @@ class MouthPort:
         self._thread = threading.Thread(target=self._loop.run_forever, name="pinch-mouths", daemon=True)
         self._thread.start()
         wanted = parse_listen(listen)
+        self._is_local = wanted.is_local
         started = asyncio.run_coroutine_threadsafe(self._start(wanted, shares_port), self._loop)
         try:
             return started.result()
@@ -192,10 +198,12 @@ class MouthPort:
     def _handler(self, mouth: Mouth) -> Callable[[web.Request], "asyncio.Future[web.Response]"]:
         async def handle(request: web.Request) -> web.Response:
             started = time.monotonic()
+            headers = {name.lower(): _readable(text) for name, text in request.headers.items()}
+            if (refusal := self._foreign(headers)) is not None:
+                return refusal
             tenant = self._tenant(mouth, request.headers.get(hdrs.AUTHORIZATION))
             if isinstance(tenant, web.Response):
                 return tenant
-            headers = {name.lower(): _readable(text) for name, text in request.headers.items()}
             self._open += 1
             try:
                 with self._crowd.asking(request.protocol):
@@ -213,6 +221,23 @@ class MouthPort:
             return _response(answer, result, decided)
 
         return handle  # type: ignore[return-value] # a coroutine function, as aiohttp takes it
+
+    def _foreign(self, headers: Mapping[str, str]) -> web.Response | None:
+        """The refusal of what a page may have had a browser send, where no token would have kept it out."""
+        if self._rules.tokens is not None:
+            return None
+        status, told = 403, ""
+        if is_sent_for_a_page(headers):
+            told = "without server.tokens neither pages may ask here, nor who passes on a page's Origin"
+        elif self._is_local and not is_own_name(headers.get("host", ""), self._rules.hosts):
+            told = "ask by localhost, by the address, or by a name of gateways.hosts"
+        elif headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            # A page can send any other type without asking first, and is never allowed to send this one.
+            status, told = 415, "the content-type must be application/json"
+        if not told:
+            return None
+        self._refused("foreign")
+        return web.Response(text=f"{told}\n", status=status)
 
     def _tenant(self, mouth: Mouth, header: str | None) -> str | web.Response:
         """Whose request it is, or its refusal."""

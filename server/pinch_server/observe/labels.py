@@ -84,4 +84,4 @@ GATEWAY_RESULTS: Final = (
 """How a gateway's request went on."""
 
 DOORS: Final = ("grpc", "http", "gateways")
-DOOR_PROBLEMS: Final = ("no_token", "unknown_token", "wrong_role")
+DOOR_PROBLEMS: Final = ("no_token", "unknown_token", "wrong_role", "foreign")

@@ -135,7 +135,8 @@ class Metrics:
         ).labels()
         refused = self._counter(
             "pinch_calls_refused_total",
-            "Calls and page requests without a token that allows them, by door and by what was wrong.",
+            "Calls and page requests without a token that allows them, or for another's page, by door and by"
+            " what was wrong.",
             ("door", "problem"),
         )
         self._refused = {

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from pinch_server.core.limits import Limits, limit_violations
 from pinch_server.core.money import is_amount
-from pinch_server.listen import parse_listen
+from pinch_server.listen import HOST_NAME, parse_listen
 
 HIDDEN: Final = "********"
 KEY_CHARS: Final = 16
@@ -185,6 +185,18 @@ def globs(value: object) -> object:
     if isinstance(value, str):
         return tuple(glob.strip() for glob in value.split(",")) if value.strip() else ()
     return value
+
+
+def host_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of hosts, in small letters.
+
+    Raises:
+        ValueError: One of them is none.
+    """
+    for name in names:
+        if HOST_NAME.fullmatch(name) is None:
+            raise ValueError(f"{shown(name)} is no host name; give it without a port, such as pinch.internal")
+    return tuple(name.lower() for name in names)
 
 
 def legal_globs(patterns: tuple[str, ...]) -> tuple[str, ...]:

@@ -23,6 +23,17 @@ class GatewaySettings(BaseModel, frozen=True, extra="forbid"):
     listen: Annotated[str, AfterValidator(checks.tcp_address), Told("HOST:PORT, port 0 for a free one")] = (
         Field(default="127.0.0.1:9465", description="Address of the HTTP endpoints for gateways.")
     )
+    hosts: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        BeforeValidator(checks.globs),
+        AfterValidator(checks.host_names),
+        Told("a list of host names; comma-separated in the environment", "none"),
+    ] = Field(
+        default=(),
+        description="Names beside localhost by which gateways find the HTTP endpoints on a loopback address;"
+        " without tokens, no other name is answered.",
+    )
     mouth_seconds: Annotated[float, Within(Bound(0.01, 600))] = Field(
         default=1.0,
         description="Time for a request over HTTP; after it the conversation goes on as it came (seconds).",

@@ -1,11 +1,10 @@
 """Who may come in at the HTTP port, by token or by cookie, and whose browser sent a change."""
 
-import ipaddress
 from collections.abc import Callable
 from typing import Final
-from urllib.parse import urlsplit
 
 from pinch_server.doors.access import Role, allowed_page
+from pinch_server.doors.browsers import is_own_name, is_same_origin
 from pinch_server.doors.tokens import Problem, Refused, Token, Tokens, admitted, admitted_by
 from pinch_server.doors.watched import Watched
 from pinch_server.web.exchange import Reply, Request
@@ -20,7 +19,7 @@ class Guard:
 
     Args:
         tokens: The tokens that are valid; None: callers need none.
-        refused: Counts a request that was refused for want of the right token.
+        refused: Counts a request that was refused, for want of the right token or as somebody else's page's.
         sessions: Who has signed in.
         is_local: Whether the port can be reached from this machine alone.
     """
@@ -89,38 +88,13 @@ class Guard:
         found this port under a name that only this machine can have: a name on the network that was made to
         lead here would let its owner's page read along.
         """
-        if self._tokens is None and self._is_local and not _is_own_name(request.headers.get("host", "")):
+        if self._tokens is None and self._is_local and not is_own_name(request.headers.get("host", "")):
+            self._refused("foreign")
             return Reply(
                 b"without server.tokens this page is for localhost: open it by that name or by its address\n",
                 status=403,
             )
-        if request.method in _CHANGES and not _is_same_origin(request):
+        if request.method in _CHANGES and not is_same_origin(request.headers):
+            self._refused("foreign")
             return Reply(b"a change must come from a page of this port\n", status=403)
         return None
-
-
-def _is_same_origin(request: Request) -> bool:
-    """Whether a browser says that its page is of this port; what is no browser says nothing of it."""
-    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    if site is not None:
-        return site == "same-origin"
-    if origin is not None:
-        try:
-            return urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
-        except ValueError:
-            return False
-    return True
-
-
-def _is_own_name(host: str) -> bool:
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return False
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
