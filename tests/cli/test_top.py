@@ -15,6 +15,7 @@ from pinch_server.doors.tokens import new_token
 from pinch_server.rpc.watching import NotAnsweredError, watched
 from tests.cli.commands import invoke
 from tests.cli.test_savings import fill
+from tests.services.certificates import Authority
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -50,6 +51,37 @@ def test_off_a_terminal_it_is_a_table(service: RunningServer) -> None:
     assert "41,000 tokens, $0.123000 in 30 days; 50.0% of 2 calls pruned" in told.stdout
     assert "90,000 -> 49,000" in told.stdout
     assert "\x1b" not in told.stdout
+
+
+def test_without_an_address_it_is_that_of_the_settings(
+    tmp_path: Path, service: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address comes from --config, from the environment over it, and from --server over both."""
+    config = tmp_path / "pinch.toml"
+    config.write_text(f'[server]\nlisten = "{service.grpc}"\n')
+    assert "takes calls" in invoke("top", "--config", str(config)).stdout
+    monkeypatch.setenv("PINCH_SERVER__LISTEN", f"unix:{tmp_path}/nobody.sock")
+    away = invoke("top", "--config", str(config))
+    assert (away.exit_code, "nobody.sock" in away.stderr) == (1, True)
+    assert "takes calls" in invoke("top", "--server", service.grpc).stdout
+    monkeypatch.setenv("PINCH_SERVER__LISTEN", service.grpc)
+    assert "takes calls" in invoke("top").stdout
+    monkeypatch.setenv("PINCH_SERVER__LISTEN", "nowhere")
+    assert invoke("top").exit_code == 2
+
+
+def test_a_service_with_tls_is_known_by_its_settings(tmp_path: Path) -> None:
+    """Beside the service, the certificate of its settings is what is trusted, and nothing has to be named."""
+    pair = Authority(tmp_path).issue("server")
+    state = tmp_path / "state"
+    state.mkdir()
+    config = tmp_path / "pinch.toml"
+    tls = f'[server.tls]\ncert = "{pair.chain}"\nkey = "{pair.key}"\n'
+    config.write_text(tls)
+    with running_server(state, "--config", str(config)) as running:
+        config.write_text(f'[server]\nlisten = "{running.grpc}"\n{tls}')
+        told = invoke("top", "--config", str(config))
+    assert (told.exit_code, "takes calls" in told.stdout) == (0, True), told.stderr
 
 
 def test_calls_are_counted_over_a_minute() -> None:

@@ -13,7 +13,7 @@ import pytest
 from pinch_server.doors.tokens import watched_tokens
 from pinch_server.web.api import Api
 from pinch_server.web.http import HttpPort
-from pinch_server.web.sessions import HOURS, Sessions, set_cookie
+from pinch_server.web.sessions import HOURS, Sessions, cookie_name, set_cookie
 from pinch_server.web.site import Dashboard
 from tests.web.standing import NoQuestions, NoService
 
@@ -104,8 +104,8 @@ def test_a_cookie_stands_for_the_token(guarded: Door) -> None:
 
 def test_over_tls_the_cookie_never_goes_in_plain_text() -> None:
     """Secure is set exactly where the connection is encrypted."""
-    assert "Secure" in set_cookie("value", is_encrypted=True)[1]
-    assert "Secure" not in set_cookie("value", is_encrypted=False)[1]
+    assert "Secure" in set_cookie({}, "value", is_encrypted=True)[1]
+    assert "Secure" not in set_cookie({}, "value", is_encrypted=False)[1]
 
 
 @pytest.mark.parametrize("body", ["", "{}", '{"token": 1}', '{"token": "nobody-knows-this-one"}', "\xff"])
@@ -118,25 +118,59 @@ def test_no_token_no_cookie(guarded: Door, body: str) -> None:
 
 def test_a_made_up_cookie_is_none(guarded: Door) -> None:
     """A cookie that was not given out opens nothing, whatever it holds."""
-    for value in ("pinch_session=guess", "pinch_session=", "=;;=", f"pinch_session={INSIGHT}"):
+    name = cookie_name({"host": guarded.port.address})
+    for value in (f"{name}=guess", f"{name}=", "=;;=", f"{name}={INSIGHT}", f"{name}={'A' * 43}"):
         assert guarded.ask("GET", "/api/v1/state", Cookie=value).status == 401
 
 
-@pytest.mark.parametrize("other", ["a[b]={}", "theme", 'x="', "pinch_session=short", "my_pinch_session=x"])
+@pytest.mark.parametrize("other", ["a[b]={}", "theme", 'x="', "NAME=short", "my_NAME=x", "pinch_session=x"])
 def test_cookies_of_others_do_not_sign_out(guarded: Door, other: str) -> None:
     """Whatever other services of the host have the browser send, the session is found."""
     guarded.sign_in(INSIGHT)
     own = guarded.headers["Cookie"]
+    other = other.replace("NAME", cookie_name({"host": guarded.port.address}))
     for sent in (f"{other}; {own}", f"{own}; {other}", f"{own};{other}"):
         assert guarded.ask("GET", "/api/v1/state", Cookie=sent).status == 200
 
 
-@pytest.mark.parametrize(
-    "sent", ['pinch_session="' + '\\"' * 30_000 + '"', "pinch_session=", "; " * 30_000, "=\xff"]
-)
+@pytest.mark.parametrize("sent", ['NAME="' + '\\"' * 30_000 + '"', "NAME=", "; " * 30_000, "=\xff"])
 def test_a_monstrous_cookie_is_none(guarded: Door, sent: str) -> None:
     """No cookie of any size or shape is an error, or has the port work long for it."""
+    sent = sent.replace("NAME", cookie_name({"host": guarded.port.address}))
     assert guarded.ask("GET", "/api/v1/state", Cookie=sent).status == 401
+
+
+def test_two_services_of_a_host_have_a_cookie_each(tmp_path: Path) -> None:
+    """A browser sends both cookies to both ports; whoever is signed in to both stays so until signing out."""
+    (tmp_path / "two").mkdir()
+    with door(tmp_path, guarded=True) as one, door(tmp_path / "two", guarded=True) as two:
+        jar: dict[str, str] = {}
+        for each in (one, two):
+            said = each.sign_in(INSIGHT).headers["Set-Cookie"].partition(";")[0]
+            jar |= [said.split("=")]
+        sent = "; ".join(map("=".join, jar.items()))
+        assert [each.ask("GET", "/", Cookie=sent).status for each in (one, two)] == [200, 200]
+        assert one.ask("POST", "/logout", "{}", Cookie=sent).status == 200
+        assert [each.ask("GET", "/", Cookie=sent).status for each in (one, two)] == [401, 200]
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("localhost:9464", "pinch_session_9464"),
+        ("[::1]:80", "pinch_session_80"),
+        ("pinch.example", "pinch_session"),
+        ("pinch.example:", "pinch_session"),
+        ("pinch.example:abc", "pinch_session"),
+        ("pinch.example:99999", "pinch_session"),
+        ("[::1", "pinch_session"),
+        ("", "pinch_session"),
+    ],
+)
+def test_the_cookie_is_named_by_the_port_of_the_address(host: str, name: str) -> None:
+    """What follows the name is a port's number or nothing, whatever a request says."""
+    assert cookie_name({"host": host}) == name
+    assert set_cookie({"host": host}, "v", is_encrypted=False)[1].startswith(f"{name}=v;")
 
 
 def test_a_length_of_many_digits_is_refused(guarded: Door) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -19,6 +19,9 @@ from pinch_server.store import migrate
 from pinch_server.store.engine import open_engine
 from pinch_server.store.errors import StoreError, UnsupportedDatabase
 from pinch_server.store.insight import DatabaseInsight
+
+if TYPE_CHECKING:
+    from pinch import Tls
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -82,7 +85,7 @@ def database(settings: Settings) -> Iterator[Insight]:
 
 @contextmanager
 def reached(
-    server: str, timeout: float, token_file: Path | None, tls: Mapping[str, Any]
+    server: str, timeout: float, token_file: Path | None, tls: Mapping[str, Any], own: "Tls | None" = None
 ) -> Iterator[Watched]:
     """Opens a connection to a service.
 
@@ -91,13 +94,14 @@ def reached(
         timeout: Time the service has for each answer (seconds).
         token_file: The file that holds the token to send; None: none is sent.
         tls: What the options of `tls_options` were given.
+        own: How to speak TLS where those ask for none; None: in plain text.
 
     Raises:
         click.UsageError: An option cannot be used.
     """
     asked, token = asked_tls(**tls), read_token(token_file)
     try:
-        with watched(server, timeout, asked, token) as service:
+        with watched(server, timeout, asked or own, token) as service:
             yield service
     except ValueError as error:
         raise click.UsageError(str(error)) from None

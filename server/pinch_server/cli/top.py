@@ -11,7 +11,8 @@ import click
 from pinch_server.cli.address import server_address
 from pinch_server.cli.console import say
 from pinch_server.cli.help import epilog, lines
-from pinch_server.cli.reaching import tls_options, token_option
+from pinch_server.cli.reaching import own_tls, tls_options, token_option
+from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.cli.stored import reached, told
 from pinch_server.cli.top_figures import Figures, look
 
@@ -33,13 +34,12 @@ _HEAD: Final = ("made (UTC)", "model", "tokens", "saved", "ordered by", "ms", "o
 
 
 @click.command("top", epilog=_EPILOG)
+@config_option
 @click.option(
     "--server",
     metavar="ADDRESS",
-    default="127.0.0.1:50051",
-    show_default=True,
     callback=server_address,
-    help="The service, at HOST:PORT or unix:PATH.",
+    help="HOST:PORT or unix:PATH; else the address of the settings.",
 )
 @click.option(
     "--every",
@@ -59,18 +59,30 @@ _HEAD: Final = ("made (UTC)", "model", "tokens", "saved", "ordered by", "ms", "o
 @tls_options
 @token_option
 def top_command(
-    *, server: str, every: float, once: bool, timeout: float, token_file: Path | None, **tls: Any
+    *,
+    config_path: Path | None,
+    server: str | None,
+    every: float,
+    once: bool,
+    timeout: float,
+    token_file: Path | None,
+    **tls: Any,
 ) -> None:
     """Watch a running service: calls, tokens saved, latency, embedder, database, and the last decisions.
 
     Everything comes over gRPC, from the same answers as `pinch savings` and `pinch decisions`, and needs a
-    token of the role insight where the service asks for tokens.
+    token of the role insight where the service asks for tokens. Without --server, a service with TLS is known
+    by the certificate of its settings.
     """
+    own = None
+    if server is None:
+        settings = settings_or_stop(config_path, {})
+        server, own = settings.server.listen, own_tls(settings)
     has_screen = sys.stdout.isatty() and not once
     if has_screen and find_spec("textual") is None:
         say("A live view needs textual: pip install '.[top]'. One look:")
         has_screen = False
-    with told(), reached(server, timeout, token_file, tls) as service:
+    with told(), reached(server, timeout, token_file, tls, own) as service:
         if not has_screen:
             click.echo("\n".join(_table(look(service))))
             return

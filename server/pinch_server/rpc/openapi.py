@@ -68,7 +68,12 @@ def document() -> dict[str, Any]:
             },
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "pinch_session"},
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "pinch_session_9464",
+                    "description": "Given by /login; its name ends in the port of the address.",
+                },
             },
         },
     }

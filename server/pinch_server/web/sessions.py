@@ -10,17 +10,15 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping
 from typing import Final
+from urllib.parse import urlsplit
 
 HOURS: Final = 12
 """How long somebody stays signed in (hours)."""
 COOKIE: Final = "pinch_session"
-"""Name of the cookie."""
+"""What the name of the cookie begins with."""
 _SECONDS: Final = HOURS * 3600
 _MOST: Final = 1000
 _BYTES: Final = 32
-# Not by http.cookies: a bad cookie of another service of this host hides ours from it, and its time grows
-# with the square of a quoted value.
-_VALUE: Final = re.compile(rf"(?:^|;)[ \t]*{COOKIE}=([A-Za-z0-9_-]{{43}})[ \t]*(?:;|$)")
 
 
 class Sessions:
@@ -68,15 +66,34 @@ class Sessions:
                 self._open.pop(_key(value), None)
 
 
-def set_cookie(value: str, *, is_encrypted: bool) -> tuple[str, str]:
-    """The header field that gives a browser its cookie; an empty value takes it away."""
+def cookie_name(headers: Mapping[str, str]) -> str:
+    """The name of the cookie, with the port by which the browser reached this service.
+
+    Browsers send a host's cookies to every port of it: by one name, signing in to one service would end the
+    session of the other. It is the port in the address that counts, which may be another than the one bound.
+    """
+    try:
+        port = urlsplit(f"//{headers.get('host', '')}").port
+    except ValueError:
+        port = None
+    return COOKIE if port is None else f"{COOKIE}_{port}"
+
+
+def set_cookie(headers: Mapping[str, str], value: str, *, is_encrypted: bool) -> tuple[str, str]:
+    """The header field that gives the browser of a request its cookie; an empty value takes it away."""
     secure = "; Secure" if is_encrypted else ""
     age = _SECONDS if value else 0
-    return "Set-Cookie", f"{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}"
+    return (
+        "Set-Cookie",
+        f"{cookie_name(headers)}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}",
+    )
 
 
 def _cookie(headers: Mapping[str, str]) -> str | None:
-    found = _VALUE.search(headers.get("cookie", ""))
+    # Not by http.cookies: a bad cookie of another service of this host hides ours from it, and its time grows
+    # with the square of a quoted value.
+    value = rf"(?:^|;)[ \t]*{cookie_name(headers)}=([A-Za-z0-9_-]{{43}})[ \t]*(?:;|$)"
+    found = re.search(value, headers.get("cookie", ""))
     return None if found is None else found[1]
 
 

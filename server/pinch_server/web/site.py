@@ -56,7 +56,7 @@ class Dashboard:
             return _safe(_sign_in(request, guard))
         if request.path == "/logout":
             guard.sign_out(request)
-            cookie = set_cookie("", is_encrypted=request.is_encrypted)
+            cookie = set_cookie(request.headers, "", is_encrypted=request.is_encrypted)
             return _safe(json_reply({}, headers=(cookie,)))
         return self._file(request)
 
@@ -88,7 +88,7 @@ def _sign_in(request: Request, guard: Guard) -> Reply:
     cookie = guard.sign_in(secret)
     if cookie is None:
         return json_error(401, "NO_VALID_TOKEN", "the token is not known here")
-    return json_reply({}, headers=(set_cookie(cookie, is_encrypted=request.is_encrypted),))
+    return json_reply({}, headers=(set_cookie(request.headers, cookie, is_encrypted=request.is_encrypted),))
 
 
 def _safe(reply: Reply) -> Reply:
