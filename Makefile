@@ -61,6 +61,7 @@ judges: $(JUDGES) ## the providers' own SDKs judge what comes out
 	.venv-judges/bin/python -m pytest -n $(WORKERS) --confcutdir=tests/judges tests/judges
 
 gateways: $(GATEWAYS) $(DEV) ## Envoy, LiteLLM and the like themselves, set up as docs/integrations.md says
+	if command -v npm >/dev/null; then cd tests/plugged/portkey && npm ci --silent --ignore-scripts; fi
 	GATEWAYS_PYTHON="$(CURDIR)/.venv-gateways/bin/python" .venv/bin/python -m pytest -n $(WORKERS) tests/plugged
 
 fuzz: $(FUZZ) ## search for bodies that break a dialect (FUZZ_SECONDS=60)
@@ -122,7 +123,7 @@ wheel: $(DEV) ## build dist/*.whl
 clean: ## remove the environments and everything made
 	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-gateways .venv-fuzz .venv-peers .venv-prices .venv-schema .venv-toolchains .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
 		.import_linter_cache .coverage .coverage.* htmlcov
-	rm -rf clients/typescript/{node_modules,build,dist}
+	rm -rf clients/typescript/{node_modules,build,dist} tests/plugged/portkey/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(DEV): requirements/dev.txt pyproject.toml

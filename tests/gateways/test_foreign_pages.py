@@ -69,6 +69,8 @@ def test_what_a_page_could_send_is_refused(
         {"Host": "[::1]:9465"},
         {"Host": "Pinch.Internal:9465"},
         {"Content-Type": "Application/JSON; charset=utf-8"},
+        # As Node sends it, and Portkey's gateway with it.
+        {"Sec-Fetch-Mode": "cors"},
     ],
 )
 def test_a_gateway_is_served(port: Port, headers: dict[str, str]) -> None:

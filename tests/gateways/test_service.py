@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import yaml
 
 from bench.running_server import RunningServer, running_server
 from bench.scrape import scrape, series
@@ -85,6 +86,19 @@ def test_the_settings_of_the_page_are_settings(tmp_path: Path) -> None:
     settings = load_settings(path, {})
     assert set(settings.gateways.mouths) == set(get_args(MouthName))
     assert settings.gateways.listen == "127.0.0.1:9465"
+
+
+def test_the_inline_compaction_of_the_page(tmp_path: Path) -> None:
+    """What the page says to paste for llm-d leads to an endpoint that keeps the step's protocol."""
+    steps = yaml.safe_load(block("# llm-d's inline compaction"))["pipeline"]["steps"]
+    assert [step["type"] for step in steps] == ["request-inline-compaction", "render"]
+    address = steps[0]["params"]["address"]
+    assert address == f"http://{load_settings(None, {}).gateways.listen}"
+    opted_in = {"x-llm-d-optimization": "compaction"}
+    with running_server(tmp_path, "--config", str(config(tmp_path))) as running:
+        assert post(running, "/compact", opted_in)[0] == 200
+        assert post(running, "/compact", {**opted_in, "x-pinch-budget-tokens": "1000000"})[0] == 204
+        assert post(running, "/compact", {**opted_in, "x-pinch-budget-tokens": "many"})[0] == 204
 
 
 def test_no_port_is_opened_unless_a_mouth_is_named(tmp_path: Path) -> None:

@@ -224,6 +224,39 @@ def test_a_server_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
         assert made.provider.last.body == body
 
 
+def test_without_failure_mode_allow_a_failure_is_the_clients(tmp_path: Path) -> None:
+    """As the page says: where Envoy may not go on, it answers 504 for a Pinch that hangs, 500 for none."""
+    changes = {"failure_mode_allow: true": "failure_mode_allow: false"}
+    with way(tmp_path, changes=changes) as made:
+        body = conversation(ROUTES[0])
+        made.pinch.process.send_signal(signal.SIGSTOP)
+        try:
+            assert made.post(ROUTES[0], body)[0] == 504
+        finally:
+            made.pinch.process.send_signal(signal.SIGCONT)
+        made.pinch.stop()
+        assert made.post(ROUTES[0], body)[0] == 500
+        assert made.provider.sent == []
+
+
+def test_a_body_above_envoys_own_limit_is_answered_by_envoy(tmp_path: Path) -> None:
+    """As the page says: what is larger than Envoy may hold is a 413, whatever Pinch does."""
+    limit = {"per_connection_buffer_limit_bytes: 52428800": "per_connection_buffer_limit_bytes: 65536"}
+    with way(tmp_path, changes=PATIENT | limit) as made:
+        assert made.post(ROUTES[0], conversation(ROUTES[0], chars=200_000))[0] == 413
+        assert made.post(ROUTES[0], conversation(ROUTES[0]))[0] == 200
+
+
+def test_without_the_answers_body_the_outcome_is_reported_without_counts(tmp_path: Path) -> None:
+    """As the page says: where no answer goes by Pinch, its status alone is known."""
+    less = {"response_body_mode: STREAMED": "response_body_mode: NONE"}
+    with way(tmp_path, changes=PATIENT | less) as made:
+        status, headers, _ = made.post(ROUTES[0], conversation(ROUTES[0]))
+        assert (status, bool(headers["x-pinch-decision-id"])) == (200, True)
+        (row,) = made.rows()
+    assert (row["outcome"], row["outcome_prompt_tokens"]) == ("dispatched", None)
+
+
 def test_a_late_decision_is_none(tmp_path: Path) -> None:
     """After our own deadline the request goes on as it came, while Envoy still waits, and no row is left."""
     with way(tmp_path, config="envoy_seconds = 0.01") as made:

@@ -62,7 +62,7 @@ def way(at: Path, config: str, more: str = "") -> Iterator[Way]:
     state.mkdir()
     (at / "pinch.toml").write_text(
         "budget_tokens = 2000\nkeep_last_turns = 1\n[gateways]\n"
-        'mouths = ["litellm"]\nlisten = "127.0.0.1:0"\nmouth_seconds = 30\n'
+        'mouths = ["litellm", "headroom"]\nlisten = "127.0.0.1:0"\nmouth_seconds = 30\n'
     )
     with provider() as behind, running_server(state, "--config", str(at / "pinch.toml")) as pinch:
         port = free_port()
@@ -95,6 +95,12 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
     with way(tmp_path_factory.mktemp("guarded"), "# litellm-guardrail.yaml") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def headroom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
+    with way(tmp_path_factory.mktemp("headroom"), "# litellm-headroom.yaml") as made:
         yield made
 
 
@@ -216,6 +222,19 @@ def test_the_guardrail_serves_openai_shapes_and_leaves_messages_alone(guarded: W
     assert differing(messages, guarded.provider.last.json["messages"]) == []
 
 
+def test_headrooms_guardrail_serves_the_models_that_name_it(headroom: Way) -> None:
+    """Through it chat and responses are pruned; a model that does not name it gets messages whole."""
+    for route, key in (("/v1/chat/completions", "messages"), ("/v1/responses", "input")):
+        assert headroom.post(route, conversation(route))[0] == 200
+        was = without_null(json.loads(conversation(route))[key])
+        places = differing(was, without_null(headroom.provider.last.json[key]))
+        assert places
+        assert {path[-1] for path in places} <= {"content", "output"}
+    messages = json.loads(conversation("/v1/messages"))["messages"]
+    assert headroom.post("/v1/messages", conversation("/v1/messages"))[0] == 200
+    assert differing(messages, headroom.provider.last.json["messages"]) == []
+
+
 def without_null(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows without keys that say nothing, which LiteLLM takes away."""
     return [{key: value for key, value in row.items() if value is not None} for row in rows]
@@ -248,7 +267,7 @@ def wait_for_reports(made: Way, count: int) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("config", ["# litellm.yaml", "# litellm-guardrail.yaml"])
+@pytest.mark.parametrize("config", ["# litellm.yaml", "# litellm-guardrail.yaml", "# litellm-headroom.yaml"])
 def test_without_a_server_requests_go_on_as_they_came(tmp_path: Path, config: str) -> None:
     """With Pinch stopped, every route answers, and the provider gets the whole conversation."""
     with way(tmp_path, config) as made:
