@@ -1,7 +1,8 @@
 """One call too many is turned away at once; a probe never is."""
 
+import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import grpc
@@ -12,12 +13,15 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
 from pinch.v1 import prune_pb2 as pb
+from pinch_server.core.counting import Chars3
 from pinch_server.core.decision import Decision
+from pinch_server.decide import Patience
+from tests.gateways.test_in_time import Hand
 from tests.rpc.conversations import typed
 from tests.rpc.service import Kept, Service, refusal, running
 from tests.workers.processes import until
 
-SHED = "pinch_calls_shed_total"
+SHED = 'pinch_calls_shed_total{reason="too_many"}'
 
 
 class Blocked(Kept):
@@ -117,3 +121,62 @@ def test_channelz_is_there_when_it_was_asked_for(has_channelz: bool) -> None:
         with pytest.raises(grpc.RpcError) as caught:
             stub.GetServers(channelz_pb2.GetServersRequest())
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+class Gate:
+    """A counter that holds the texts with a word in them until it is let go."""
+
+    def __init__(self) -> None:
+        self._inner = Chars3()
+        self.arrived, self.go_on = threading.Semaphore(0), threading.Event()
+
+    @property
+    def method(self) -> str:
+        return self._inner.method
+
+    def error_bound(self, texts: Iterable[str]) -> float:
+        return self._inner.error_bound(texts)
+
+    def units(self, texts: Sequence[str]) -> list[int]:
+        if any("held here" in text for text in texts):
+            self.arrived.release()
+            assert self.go_on.wait(60)
+        return self._inner.units(texts)
+
+    def tokens(self, units: int) -> int:
+        return self._inner.tokens(units)
+
+
+def of(text: str, size: int = 100_000) -> pb.PruneRequest:
+    said = {"model": "m", "messages": [{"role": "user", "content": f"{text} {'x' * size}"}]}
+    return pb.PruneRequest(body=pb.RequestBody(json=json.dumps(said).encode()))
+
+
+def test_large_calls_that_would_be_late_are_turned_away_before_they_are_worked_on() -> None:
+    """Behind a large call one that would be late is refused, a cancelled one never begins; small ones go."""
+    gate, clock = Gate(), Hand()
+    with running(counter=gate, lanes_clock=clock) as service:
+        prune = service.prune.Prune
+        with service.lanes.place(100_000, Patience()):
+            clock.at += 100
+        first = prune.future(of("held here"))
+        assert gate.arrived.acquire(timeout=30)
+        patient = prune.future(of("patient"), timeout=3600)
+        with pytest.raises(grpc.RpcError) as caught:
+            prune(of("late"), timeout=100)
+        found = refusal(caught.value)
+        assert (found.code, found.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "NO_TIME")
+        retry = error_details_pb2.RetryInfo()
+        assert any(detail.Unpack(retry) for detail in rpc_status.from_call(caught.value).details)
+        assert service.metric('pinch_calls_shed_total{reason="no_time"}') == 1
+        assert prune(of("small", 10), timeout=30).stats.original_tokens
+        gone = prune.future(of("held here too"), timeout=3600)
+        until(lambda: service.threads.calls.in_flight == 3)
+        gone.cancel()
+        until(lambda: service.threads.calls.in_flight == 2)
+        assert not first.done()
+        assert not patient.done()
+        gate.go_on.set()
+        assert first.result(30).stats.original_tokens > 30_000 < patient.result(30).stats.original_tokens
+        # The one that was cancelled has not come to the counter.
+        assert not gate.arrived.acquire(blocking=False)

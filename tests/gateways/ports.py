@@ -14,7 +14,7 @@ from pinch_server.clock import SystemClock, Uuid7Ids
 from pinch_server.core.counting import Chars3, Counter
 from pinch_server.core.decision import Decision, Outcome
 from pinch_server.core.limits import Limits
-from pinch_server.decide import Decided, Decider, Policy
+from pinch_server.decide import Decided, Decider, Lanes, Policy
 from pinch_server.doors.tokens import Tokens
 from pinch_server.doors.watched import Watched as WatchedFile
 from pinch_server.gateways.http_port import MouthPort, MouthRules
@@ -134,7 +134,7 @@ def opened(
         clock,
         Uuid7Ids(),
     )
-    in_time = InTime(decider, clock, threads, most)
+    in_time = InTime(decider, Lanes(clock), clock, threads, most)
     mouths: list[Mouth] = [
         Compact(),
         LitellmGuardrail(),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pinch_server.clock import SystemClock, Uuid7Ids
 from pinch_server.core.counting import Chars3
 from pinch_server.core.decision import Outcome
-from pinch_server.decide import STORED_CHARS, Decider, Policy
+from pinch_server.decide import STORED_CHARS, Decider, Lanes, Policy
 from pinch_server.gateways.envoy.exchange import Around, Exchange
 from pinch_server.gateways.envoy.v1 import external_processor_pb2 as pb
 from pinch_server.gateways.in_time import InTime
@@ -68,7 +68,7 @@ def begun(reports: Reports) -> Iterator[Callable[[], Exchange]]:
     clock = SystemClock()
     policy = Policy(SMALL, True, "fingerprint", b"key")
     decider = Decider(policy, Chars3(), Kept(), Watched(), clock, Uuid7Ids())
-    in_time = InTime(decider, clock, 2, 8)
+    in_time = InTime(decider, Lanes(clock), clock, 2, 8)
     try:
         yield lambda: Exchange(Around(in_time, 30.0, reports, clock), lambda *_facts: None)
     finally:

@@ -11,7 +11,7 @@ import pytest
 
 from pinch_server.clock import Uuid7Ids
 from pinch_server.core.counting import Chars3
-from pinch_server.decide import Body, Decided, Decider, InvalidCallError, Policy, PruneCall
+from pinch_server.decide import Body, Decided, Decider, InvalidCallError, Lanes, Policy, PruneCall
 from pinch_server.gateways.in_time import InTime, Turn, Untold
 from pinch_server.ports import Recorder
 from tests.gateways.ports import Held, Stuck
@@ -39,7 +39,7 @@ class Hand:
 def made(recorder: Recorder, clock: Hand, *, counter: Stuck | None = None, most: int = 8) -> Iterator[InTime]:
     policy = Policy(SMALL, True, "fingerprint", b"key")
     decider = Decider(policy, counter or Chars3(), recorder, Watched(), clock, Uuid7Ids())
-    in_time = InTime(decider, clock, 2, most)
+    in_time = InTime(decider, Lanes(clock), clock, 2, most)
     try:
         yield in_time
     finally:

@@ -26,13 +26,13 @@ from pinch_server.core.insight import (
 from pinch_server.core.limits import ORIGINAL, Limits
 from pinch_server.core.savings import Objective
 from pinch_server.core.scoring import Scoring
-from pinch_server.decide import Decider, Policy, Ranker, RankingPolicy
+from pinch_server.decide import Decider, Lanes, Policy, Ranker, RankingPolicy
 from pinch_server.doors.certificates import Certificate
 from pinch_server.doors.tokens import Tokens
 from pinch_server.doors.watched import Watched
 from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.observe.metrics import Metrics
-from pinch_server.ports import Insight, InsightUnavailableError, Observer, Recorder
+from pinch_server.ports import Clock, Insight, InsightUnavailableError, Observer, Recorder
 from pinch_server.rpc.admin_service import AdminService
 from pinch_server.rpc.gates import Auth, Overload
 from pinch_server.rpc.insight_service import InsightService
@@ -91,6 +91,7 @@ class Service:
     metrics: Metrics
     log: list[dict[str, Any]]
     threads: Threads
+    lanes: Lanes
 
     @property
     def prune(self) -> PruneServiceStub:
@@ -129,6 +130,7 @@ def running(
     max_age_seconds: float = 0,
     shows_itself: bool = False,
     has_channelz: bool = False,
+    lanes_clock: Clock | None = None,
 ) -> Iterator[Service]:
     """Starts a service, and drains it in the end."""
     pools = Threads(threads)
@@ -139,11 +141,12 @@ def running(
     ranking = RankingPolicy(relevance.scoring, relevance.timeout_seconds, relevance.min_candidates)
     ranker = Ranker(clock, ranking, embedder)
     in_force = InForce(Settings(), {})
+    lanes = Lanes(lanes_clock or clock, lambda: metrics.call_shed("no_time"))
     decider = Decider(policy, counter or Chars3(), recorder or Kept(), watcher, clock, Uuid7Ids(), ranker)
     server = start_server(
         listen,
         Services(
-            PruneService(decider, watcher, clock),
+            PruneService(decider, watcher, clock, lanes),
             InsightService(
                 insight or Unavailable(), objective, lambda: policy.is_enabled, policy.session_key, clock
             ),
@@ -170,7 +173,7 @@ def running(
     options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
     try:
         with grpc.insecure_channel(server.address, options=options) as channel:
-            yield Service(server, channel, metrics, log, pools)
+            yield Service(server, channel, metrics, log, pools, lanes)
     finally:
         server.drain(5)
         if embedder is not None:

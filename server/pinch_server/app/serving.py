@@ -10,7 +10,7 @@ from pinch_server.app.mouths import envoy_account, mouth_port
 from pinch_server.app.start import StartError
 from pinch_server.app.traces import open_traces
 from pinch_server.clock import CountedIds, StandingClock, SystemClock, Uuid7Ids
-from pinch_server.decide import Decider, Extracting, Ranker
+from pinch_server.decide import Decider, Extracting, Lanes, Ranker
 from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.embeddings.errors import ModelFilesError
 from pinch_server.embeddings.provider import CachedEmbedder
@@ -155,7 +155,8 @@ class Serving:
             recent_bytes=settings.recent_bytes,
             extracting=Extracting(self._open_extractor(clock, store, originals, stops), originals),
         )
-        in_time = InTime(decider, clock, settings.server.threads, most_calls(settings))
+        lanes = Lanes(clock, lambda: self._metrics.call_shed("no_time"))
+        in_time = InTime(decider, lanes, clock, settings.server.threads, most_calls(settings))
         stops.callback(in_time.close, settings.server.drain_seconds)
         self._in_force.watch(lambda now: decider.set_policy(policy_of(now, key)))
         insight = InsightService(
@@ -166,7 +167,7 @@ class Serving:
             clock,
         )
         admin = AdminService(Knobs(self._in_force, self._turn), log_change)
-        prune = PruneService(decider, self._metrics, clock, originals, settings.extract.tenant)
+        prune = PruneService(decider, self._metrics, clock, lanes, originals, settings.extract.tenant)
         around = Around(in_time, settings.gateways.envoy_seconds, decider.report, clock)
         tenant = settings.extract.tenant
         process = process_handler(

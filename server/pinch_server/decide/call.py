@@ -1,8 +1,9 @@
 """What is asked of the use case, and what it answers."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, Protocol
 
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.extraction.considered import Considering
@@ -93,6 +94,32 @@ class PruneCall:
     history: History | None = field(default=None, compare=False, repr=False)
 
 
+class Place(Protocol):
+    """What a call has while it is worked on, and others may be waiting for."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Lets others be worked on in the block, in which this one waits for something else."""
+        ...
+
+    def leave(self) -> None:
+        """Makes room for the next one, once."""
+        ...
+
+
+class _Anywhere:
+    """The place of a call that nobody waits for."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def leave(self) -> None:
+        return
+
+
+ANYWHERE: Final[Place] = _Anywhere()
+"""The place of a call that nobody waits for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long the caller waits.
@@ -100,10 +127,12 @@ class Patience:
     Attributes:
         seconds: Time left when the call came; None for a caller that waits for ever (seconds).
         when_gone: Registers what to do when the caller leaves; None where nobody can tell.
+        place: Its place among the calls that are worked on.
     """
 
     seconds: float | None = None
     when_gone: WhenGone | None = None
+    place: Place = ANYWHERE
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,8 @@ class Decider:
             if planned.worked.edits:
                 read.history.worked = planned.worked
             self.recent.put(read.history)
+        # What is left waits for the disk alone.
+        patience.place.leave()
         # Last, so that no fault leaves the row of an answer that nobody got.
         answer = answered(persisted=self._keep(decision))
         if answer.persisted and decision.trims:
@@ -177,9 +179,10 @@ class Decider:
             return Considered(plan)
         before = self._clock.monotonic()
         seconds = None if patience.seconds is None else patience.seconds - (before - started)
-        considered = self._extracting.consider(
-            call, read.tally, read.limits, plan, session, unix_micros(self._clock.now()), seconds
-        )
+        with patience.place.aside():
+            considered = self._extracting.consider(
+                call, read.tally, read.limits, plan, session, unix_micros(self._clock.now()), seconds
+            )
         self._observer.stage("extract", self._clock.monotonic() - before)
         return considered
 

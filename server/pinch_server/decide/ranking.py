@@ -5,6 +5,7 @@ otherwise an outage, or a replica that has just started, would decide the past a
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,7 +24,7 @@ from pinch_server.core.plan import Ranking
 from pinch_server.core.ranking import least_relevant_first, ranking_query
 from pinch_server.core.scoring import Scoring
 from pinch_server.core.tally import Tally
-from pinch_server.decide.call import Patience
+from pinch_server.decide.call import Patience, Place
 from pinch_server.decide.terms import RecentTerms
 from pinch_server.ports import Clock, Embedder, WhenGone
 
@@ -99,6 +100,7 @@ class Ranker:
             embedder=self._embedder,
             clock=self._clock,
             when_gone=patience.when_gone,
+            place=patience.place,
             until=self._clock.monotonic() + seconds,
         )
 
@@ -116,6 +118,7 @@ class CallRanking:
         embedder: Makes vectors; None where nobody does.
         clock: The time.
         when_gone: Registers what to do when the call ends.
+        place: Its place among the calls that are worked on.
         until: When embedding must be over, on the monotonic clock (seconds).
         reason: Why some event so far was not ranked as it should be; empty when none was.
         seconds: How long ranking took so far, by age alone not counted (seconds).
@@ -129,6 +132,7 @@ class CallRanking:
     embedder: Embedder | None
     clock: Clock
     when_gone: WhenGone | None
+    place: Place
     until: float
     reason: str = field(default="", init=False)
     seconds: float = field(default=0.0, init=False)
@@ -179,7 +183,9 @@ class CallRanking:
         return (rows[0], rows[1:]), ""
 
     def _made(self, embedder: Embedder, excerpts: Sequence[str]) -> tuple[NDArray[np.float32] | None, str]:
-        answer = embedder.embed(excerpts, self.until - self.clock.monotonic(), self.when_gone)
+        # One that is here works; another one is waited for.
+        with nullcontext() if embedder.is_local else self.place.aside():
+            answer = embedder.embed(excerpts, self.until - self.clock.monotonic(), self.when_gone)
         if isinstance(answer, Unavailable):
             return None, answer.fault
         return answer.rows, ""

@@ -13,7 +13,17 @@ from typing import Any, Final, Generic, TypeVar
 
 from pinch_server.core.decision import Outcome
 from pinch_server.core.moments import unix_micros
-from pinch_server.decide import Decided, Decider, InvalidCallError, Patience, PruneCall
+from pinch_server.decide import (
+    Body,
+    Decided,
+    Decider,
+    InvalidCallError,
+    Lanes,
+    NobodyWaitsError,
+    NoTimeError,
+    Patience,
+    PruneCall,
+)
 from pinch_server.faults import told
 from pinch_server.ports import Clock
 
@@ -27,7 +37,7 @@ class Untold(StrEnum):
     LATE = "late"
     """It would have come after the deadline."""
     OVERLOADED = "overloaded"
-    """As many as may be were waiting already."""
+    """As many as may be were waiting already, or too many for it to be ready in time."""
     FAILED = "failed"
     """Something broke inside; the log says what."""
 
@@ -41,13 +51,15 @@ class Turn:
 
     Args:
         decider: The use case.
+        lanes: Where large conversations wait for each other.
         clock: The time.
         seconds: Time for all of it (seconds).
         tenant: Whose request it is.
     """
 
-    def __init__(self, decider: Decider, clock: Clock, seconds: float, tenant: str) -> None:
+    def __init__(self, decider: Decider, lanes: Lanes, clock: Clock, seconds: float, tenant: str) -> None:
         self._decider = decider
+        self._lanes = lanes
         self._clock = clock
         self._tenant = tenant
         self._until = clock.monotonic() + seconds
@@ -71,6 +83,7 @@ class Turn:
 
         Raises:
             InvalidCallError: The call breaks its contract.
+            NoTimeError: It would not be ready in time.
         """
 
         def answered(_decided: Decided) -> None:
@@ -79,7 +92,9 @@ class Turn:
 
         # A body or a header may say much about a call, but not whose it is.
         own = replace(call, context=replace(call.context, tenant=self._tenant))
-        decided = self._decider.decide(own, Patience(self.remaining), answered)
+        size = len(call.conversation.json) if isinstance(call.conversation, Body) else 0
+        with self._lanes.place(size, Patience(self.remaining)) as patience:
+            decided = self._decider.decide(own, patience, answered)
         self._decision_id = decided.decision_id
         return decided
 
@@ -138,13 +153,15 @@ class InTime:
 
     Args:
         decider: The use case.
+        lanes: Where large conversations wait for each other.
         clock: The time.
         threads: Decisions made at once.
         most: Decisions that are made or wait at once; one more is none.
     """
 
-    def __init__(self, decider: Decider, clock: Clock, threads: int, most: int) -> None:
+    def __init__(self, decider: Decider, lanes: Lanes, clock: Clock, threads: int, most: int) -> None:
         self._decider = decider
+        self._lanes = lanes
         self._clock = clock
         self._most = most
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="pinch-gateway")
@@ -159,7 +176,7 @@ class InTime:
             seconds: Time for it, waiting for a thread included (seconds).
             tenant: Whose request it is.
         """
-        turn = Turn(self._decider, self._clock, seconds, tenant)
+        turn = Turn(self._decider, self._lanes, self._clock, seconds, tenant)
         with self._lock:
             if len(self._open) >= self._most:
                 return Running(turn, None)
@@ -187,8 +204,10 @@ class InTime:
 def _worked(work: Callable[[Turn], _T], turn: Turn) -> _T | Untold:
     try:
         done = work(turn)
-    except _TooLate:
+    except (_TooLate, NobodyWaitsError):
         return Untold.LATE
+    except NoTimeError:
+        return Untold.OVERLOADED
     except InvalidCallError:
         raise
     except Exception as error:  # noqa: BLE001 the request is worth more than the pruning of it

@@ -1,6 +1,7 @@
 """Metrics by name, and what they hold over all processes, in the terms of the Prometheus client."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, Literal
 
@@ -13,6 +14,23 @@ Rows = Sequence[Row]
 """The rows of several processes, laid out alike."""
 Merge = Literal["sum", "max"]
 """What a gauge is over several processes: what they have together, or the greatest."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDescription:
+    """What an operator reads about one metric.
+
+    Attributes:
+        name: The name on the page.
+        kind: `counter`, `gauge` or `histogram`.
+        labels: Its label names.
+        meaning: Its help text.
+    """
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    meaning: str
 
 
 class CounterFamily:

@@ -83,5 +83,7 @@ GATEWAY_RESULTS: Final = (
 )
 """How a gateway's request went on."""
 
+SHED_REASONS: Final = ("too_many", "no_time")
+"""Why a call was turned away before it was worked on."""
 DOORS: Final = ("grpc", "http", "gateways")
 DOOR_PROBLEMS: Final = ("no_token", "unknown_token", "wrong_role", "foreign")

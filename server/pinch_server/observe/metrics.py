@@ -7,7 +7,6 @@ Every series has its place in a row of memory (`slots`), so that one process can
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -23,6 +22,7 @@ from pinch_server.observe.families import (
     GaugeFamily,
     HistogramFamily,
     Merge,
+    MetricDescription,
 )
 from pinch_server.observe.labels import (
     ACTIONS,
@@ -38,6 +38,7 @@ from pinch_server.observe.labels import (
     RESULTS,
     ROUTES,
     SHARE_BUCKETS,
+    SHED_REASONS,
     STAGE_BUCKETS,
     STAGES,
 )
@@ -45,23 +46,6 @@ from pinch_server.observe.slots import Row, Slots
 
 _Child = TypeVar("_Child")
 _UNKNOWN_METHOD: Final = ("unknown", "unknown")
-
-
-@dataclass(frozen=True, slots=True)
-class MetricDescription:
-    """What an operator reads about one metric.
-
-    Attributes:
-        name: The name on the page.
-        kind: `counter`, `gauge` or `histogram`.
-        labels: Its label names.
-        meaning: Its help text.
-    """
-
-    name: str
-    kind: str
-    labels: tuple[str, ...]
-    meaning: str
 
 
 class Metrics:
@@ -130,9 +114,12 @@ class Metrics:
         self._seconds = {pair: seconds.labels(*pair) for pair in served}
 
     def _declare_doors(self) -> None:
-        self._shed = self._counter(
-            "pinch_calls_shed_total", "Calls turned away because too many were in flight."
-        ).labels()
+        shed = self._counter(
+            "pinch_calls_shed_total",
+            "Calls turned away because too many were in flight, or those before them left too little time.",
+            ("reason",),
+        )
+        self._shed = {reason: shed.labels(reason) for reason in SHED_REASONS}
         refused = self._counter(
             "pinch_calls_refused_total",
             "Calls and page requests without a token that allows them, or for another's page, by door and by"
@@ -284,9 +271,9 @@ class Metrics:
         (codes.get(code) or codes["UNKNOWN"]).inc()
         self._seconds[pair].observe(seconds)
 
-    def call_shed(self) -> None:
-        """Counts a call turned away because too many were in flight."""
-        self._shed.inc()
+    def call_shed(self, reason: str) -> None:
+        """Counts a call turned away because of the others (`SHED_REASONS`)."""
+        self._shed[reason].inc()
 
     def call_refused(self, door: str, problem: str) -> None:
         """Counts a call or a page request without a token that allows it (`DOORS`, `DOOR_PROBLEMS`)."""

@@ -16,7 +16,7 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2  # type: ignore[i
 from grpc_status import rpc_status
 
 from pinch_server.core.limits import Violation
-from pinch_server.decide import InvalidCallError
+from pinch_server.decide import InvalidCallError, NobodyWaitsError, NoTimeError
 from pinch_server.faults import told
 from pinch_server.ports import InsightUnavailableError, NotTurnedError
 from pinch_server.rpc.call import Call
@@ -54,13 +54,6 @@ class NotServedError(Exception):
 
     def __init__(self, method: str) -> None:
         super().__init__(f"{method} is not served by this version")
-
-
-class NobodyWaitsError(Exception):
-    """The deadline of a call has passed before its work began, or its caller is gone."""
-
-    def __init__(self) -> None:
-        super().__init__("the deadline had passed before the work began")
 
 
 class TooLateError(Exception):
@@ -115,6 +108,7 @@ _TABLE: Final[Mapping[type[Exception], _Answer]] = {
     TooLateError: _Answer(grpc.StatusCode.DEADLINE_EXCEEDED, "MESSAGE_TOO_LATE"),
     NoMessageError: _Answer(grpc.StatusCode.INVALID_ARGUMENT, "NO_MESSAGE"),
     OverloadedError: _Answer(grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", retry_seconds=1),
+    NoTimeError: _Answer(grpc.StatusCode.RESOURCE_EXHAUSTED, "NO_TIME", retry_seconds=1),
     UnauthenticatedError: _Answer(grpc.StatusCode.UNAUTHENTICATED, "NO_VALID_TOKEN"),
     ForbiddenError: _Answer(grpc.StatusCode.PERMISSION_DENIED, "NO_SUCH_ROLE"),
     NotServedError: _Answer(grpc.StatusCode.UNIMPLEMENTED, "NOT_SERVED"),

@@ -20,8 +20,8 @@ Metadata = Sequence[tuple[str, str | bytes]]
 class DoorMetrics(Protocol):
     """Counts calls that were turned away."""
 
-    def call_shed(self) -> None:
-        """Counts a call that was one too many."""
+    def call_shed(self, reason: str) -> None:
+        """Counts a call that was turned away: `too_many` were there already, or `no_time` was left for it."""
         ...
 
     def call_refused(self, door: str, problem: Problem) -> None:
@@ -55,7 +55,7 @@ class Overload:
         calls, most = self._apart.get(method, self._all)
         if calls() < most or method.startswith(HEALTH):
             return None
-        self._metrics.call_shed()
+        self._metrics.call_shed("too_many")
         return OverloadedError()
 
 

@@ -4,11 +4,12 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
+from pinch_server.decide import NobodyWaitsError
 from pinch_server.faults import told
 from pinch_server.ports import Clock
 from pinch_server.rpc.call import REQUEST_ID_CHARS, Call
 from pinch_server.rpc.chain import Gate, Interceptor
-from pinch_server.rpc.errors import NobodyWaitsError, abort, code_of
+from pinch_server.rpc.errors import abort, code_of
 from pinch_server.rpc.gates import HEALTH, Auth, Overload
 from pinch_server.rpc.traced import CallSpans, Traced
 

@@ -9,7 +9,15 @@ from google.protobuf.message import DecodeError
 from pinch.v1 import prune_pb2 as pb
 from pinch.v1 import prune_pb2_grpc as pb_grpc
 from pinch_server.core.moments import unix_micros
-from pinch_server.decide import Decided, Decider, InvalidCallError, Patience
+from pinch_server.decide import (
+    Decided,
+    Decider,
+    InvalidCallError,
+    Lanes,
+    NobodyWaitsError,
+    NoTimeError,
+    Patience,
+)
 from pinch_server.faults import told
 from pinch_server.ports import Clock, Observer, Originals
 from pinch_server.rpc.call import REQUEST_ID_CHARS, Call, current_call, current_tenant
@@ -29,6 +37,7 @@ class PruneService(pb_grpc.PruneServiceServicer):
         decider: Decides.
         observer: Counts.
         clock: The time.
+        lanes: Where large conversations wait for each other.
         originals: Keeps originals; None where nobody does.
         tenant: Whose a call is that came without a token.
     """
@@ -38,11 +47,13 @@ class PruneService(pb_grpc.PruneServiceServicer):
         decider: Decider,
         observer: Observer,
         clock: Clock,
+        lanes: Lanes,
         originals: Originals | None = None,
         tenant: str = "",
     ) -> None:
         self._originals = originals
         self._tenant = tenant
+        self._lanes = lanes
         self._decider = decider
         self._observer = observer
         self._clock = clock
@@ -57,21 +68,22 @@ class PruneService(pb_grpc.PruneServiceServicer):
         call = current_call("Prune", context)
         written: list[Reply] = []
         try:
-            received = read_request(request, self._decider.recent, current_tenant(self._tenant))
-            about = received.call.context
-            call.request_id = about.request_id[:REQUEST_ID_CHARS] or call.request_id
-            call.labels = about.labels
-            call.route = about.route.lower()
-            decided = self._decider.decide(
-                received.call,
-                _patience(context),
-                # Before it is recorded, so that a reply which cannot be written leaves no row.
-                lambda answer: written.append(write_reply(received, answer)),
-            )
+            with self._lanes.place(request.size, _patience(context)) as patience:
+                received = read_request(request, self._decider.recent, current_tenant(self._tenant))
+                about = received.call.context
+                call.request_id = about.request_id[:REQUEST_ID_CHARS] or call.request_id
+                call.labels = about.labels
+                call.route = about.route.lower()
+                decided = self._decider.decide(
+                    received.call,
+                    patience,
+                    # Before it is recorded, so that a reply which cannot be written leaves no row.
+                    lambda answer: written.append(write_reply(received, answer)),
+                )
             (reply,) = written
             reply.message.persisted = decided.persisted
             encoded = reply.encoded()
-        except (InvalidCallError, DecodeError):
+        except (InvalidCallError, DecodeError, NoTimeError, NobodyWaitsError):
             raise
         except Exception as error:  # noqa: BLE001 the conversation is worth more than the pruning of it
             _LOG.error("Prune failed inside for request %s: %s", call.request_id, told(error))

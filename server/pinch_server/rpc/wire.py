@@ -64,6 +64,11 @@ class SplitRequest:
         rest.body.MergeFromString(received[start:json_tag])
         return cls(received, rest, json=received[json_start:end])
 
+    @property
+    def size(self) -> int:
+        """Its size (bytes); 0 when it came decoded."""
+        return len(self._received)
+
     def whole(self) -> pb.PruneRequest:
         """The request with all that it has."""
         is_split = self.chat is not None or self.json is not None

@@ -1,0 +1,223 @@
+"""Large conversations are worked on one after the other, and only those that can be answered in time.
+
+Python does one thing at a time, however many threads ask. Sixteen large conversations side by side are all
+ready when the last one is, too late for each of them; one after the other, the first is ready sixteen times
+sooner. So the large ones queue in a lane, small ones pass them by, and one that could not be ready before its
+deadline, behind those that came first, is turned away while its caller has time left to do without.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pinch_server.decide.call import Patience
+from pinch_server.ports import Clock
+
+_LANES_FROM: Final = (64 * 1024, 4 * 1024 * 1024)
+"""The least size of a conversation in each lane (bytes). A megabyte takes a tenth of a second: a call may
+wait for those of its own lane, but those of the first wait for none of the second."""
+_NEWEST_SHARE: Final = 0.2
+"""What the last conversation counts for in the time that a byte takes: five of them make up most of it."""
+_SPARE: Final = 1.5
+"""Time there must be, to the time expected: an answer is also recorded and sent, and some take longer."""
+
+
+class NoTimeError(Exception):
+    """A call that cannot be answered in time behind those that came before it."""
+
+    def __init__(self) -> None:
+        super().__init__("the calls before it leave no time for this one; try again in a moment")
+
+
+class NobodyWaitsError(Exception):
+    """The deadline of a call has passed before its work began, or its caller is gone."""
+
+    def __init__(self) -> None:
+        super().__init__("the deadline had passed before the work began")
+
+
+class Lanes:
+    """The lanes of one process. Shared by its threads.
+
+    Args:
+        clock: The time.
+        shed: Counts a call that was turned away.
+    """
+
+    def __init__(self, clock: Clock, shed: Callable[[], object] = lambda: None) -> None:
+        self._clock = clock
+        self._shed = shed
+        self._lanes = tuple((least, _Lane(clock)) for least in reversed(_LANES_FROM))
+
+    @contextmanager
+    def place(self, size: int, patience: Patience) -> Iterator[Patience]:
+        """Waits until a conversation may be worked on, which is at once for a small one.
+
+        Args:
+            size: Its size (bytes).
+            patience: How long its caller waits.
+
+        Yields:
+            The patience that is left, with the place in the lane: it is left with the block at the latest.
+
+        Raises:
+            NoTimeError: It would not be ready in time; it is counted.
+            NobodyWaitsError: Its caller left while it waited.
+        """
+        lane = next((lane for least, lane in self._lanes if size >= least), None)
+        if lane is None:
+            yield patience
+            return
+        came = self._clock.monotonic()
+        place = _Place(lane, size)
+        try:
+            place.enter(patience)
+        except NoTimeError:
+            self._shed()
+            raise
+        try:
+            seconds = patience.seconds
+            if seconds is not None:
+                seconds -= self._clock.monotonic() - came
+            yield Patience(seconds, patience.when_gone, place)
+        finally:
+            place.leave()
+
+
+class _Lane:
+    """Those that wait, and the one that is worked on."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.lock: Final = threading.Lock()
+        self.waiting: Final[deque[_Place]] = deque()
+        self.running: _Place | None = None
+        self.now: Final = clock.monotonic
+        self._began = 0.0
+        self._byte_seconds = 0.0
+        """Time that a byte takes, 0 before it is known (seconds)."""
+
+    def seconds(self, place: "_Place") -> float:
+        """What a conversation is expected to take from now on (seconds)."""
+        held = place.held + (self.now() - self._began if place is self.running else 0.0)
+        return max(0.0, place.size * self._byte_seconds - held)
+
+    def ahead(self) -> float:
+        """What those that came before are expected to take from now on (seconds)."""
+        running = () if self.running is None else (self.running,)
+        return sum(map(self.seconds, (*running, *self.waiting)))
+
+    def begin(self, place: "_Place") -> None:
+        """Has one worked on, beside nobody else."""
+        self.running = place
+        self._began = self.now()
+        place.may_go.set()
+
+    def end(self, place: "_Place") -> None:
+        """Has the next one worked on."""
+        place.held += self.now() - self._began
+        self.running = None
+        if self.waiting:
+            self.begin(self.waiting.popleft())
+
+    def learn(self, place: "_Place") -> None:
+        """Learns from one that is done."""
+        taken = place.held / place.size
+        known = self._byte_seconds or taken
+        self._byte_seconds = known + _NEWEST_SHARE * (taken - known)
+
+
+class _Place:
+    """One conversation in a lane.
+
+    Attributes:
+        size: Its size (bytes).
+        held: How long it was worked on before it stepped aside (seconds).
+        may_go: Set when it may be worked on, or need not wait any longer.
+    """
+
+    __slots__ = ("_is_gone", "_lane", "held", "may_go", "size")
+
+    def __init__(self, lane: _Lane, size: int) -> None:
+        self.size: Final = size
+        self.held = 0.0
+        self.may_go: Final = threading.Event()
+        self._lane = lane
+        self._is_gone = False
+
+    def enter(self, patience: Patience) -> None:
+        """Waits for its turn; one that nobody is ahead of has it at once, whatever is expected.
+
+        Raises:
+            NoTimeError: It would not be ready in time.
+            NobodyWaitsError: Its caller left.
+        """
+        lane = self._lane
+        # Absent a deadline, gRPC gives a time beyond any life.
+        seconds = threading.TIMEOUT_MAX if patience.seconds is None else patience.seconds
+        with lane.lock:
+            if lane.running is None:
+                lane.begin(self)
+                return
+            own = lane.seconds(self)
+            if (lane.ahead() + own) * _SPARE > seconds:
+                raise NoTimeError
+            lane.waiting.append(self)
+        if patience.when_gone is not None and not patience.when_gone(self._gone):
+            self._gone()
+        self.may_go.wait(min(seconds - own, threading.TIMEOUT_MAX))
+        with lane.lock:
+            if lane.running is self and not self._is_gone:
+                return
+            self._withdraw()
+            raise NobodyWaitsError if self._is_gone else NoTimeError
+
+    def leave(self) -> None:
+        """Makes room for the next one, once."""
+        lane = self._lane
+        with lane.lock:
+            if lane.running is self:
+                lane.end(self)
+                lane.learn(self)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Lets others be worked on in the block, in which this one waits for something else."""
+        lane = self._lane
+        with lane.lock:
+            is_mine = lane.running is self
+            if is_mine:
+                self.may_go.clear()
+                lane.end(self)
+        try:
+            yield
+        finally:
+            if is_mine:
+                self._come_back()
+
+    def _come_back(self) -> None:
+        lane = self._lane
+        with lane.lock:
+            if self._is_gone or lane.running is None:
+                if not self._is_gone:
+                    lane.begin(self)
+                return
+            # It came before all that wait.
+            lane.waiting.appendleft(self)
+        self.may_go.wait()
+
+    def _gone(self) -> None:
+        lane = self._lane
+        with lane.lock:
+            self._is_gone = True
+            if lane.running is not self:
+                self._withdraw()
+
+    def _withdraw(self) -> None:
+        lane = self._lane
+        if lane.running is self:
+            lane.end(self)
+        elif self in lane.waiting:
+            lane.waiting.remove(self)
+        self.may_go.set()
