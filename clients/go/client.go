@@ -82,6 +82,8 @@ func dialOptions(made settings) []grpc.DialOption {
 	reconnecting := backoff.DefaultConfig
 	// gRPC's own bound is two minutes: too long to run unpruned after a server has come back.
 	reconnecting.MaxDelay = 5 * time.Second
+	// And its first pause is a second, which a restart would cost each of its callers.
+	reconnecting.BaseDelay = 100 * time.Millisecond
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
 		grpc.WithUserAgent("pinch-go/" + version),

@@ -60,6 +60,8 @@ const CHANNEL_OPTIONS: ChannelOptions = {
   "grpc.keepalive_permit_without_calls": 1,
   // gRPC's own bound is two minutes: too long to run unpruned after a server has come back.
   "grpc.max_reconnect_backoff_ms": 5_000,
+  // And its first pause is a second, which a restart would cost each of its callers.
+  "grpc.initial_reconnect_backoff_ms": 100,
   // Also for one address, which may be a name with several records.
   "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   // Else a name's TXT records would be asked for another one.

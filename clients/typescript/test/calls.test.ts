@@ -239,6 +239,24 @@ test("C5: calls go to several addresses in turn, and around a dead one", async (
   }
 });
 
+test("C5: a server that comes back at its address is found again", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "pinch-socket-"));
+  try {
+    const address = `unix:${folder}/pinch.sock`;
+    const first = await ScriptedServer.start(withinBudget, address);
+    await using client = new PinchClient(address, { timeoutMs: PATIENT_MS });
+    assert.equal((await client.pruneOpenAI(BODY)).reason, "within_budget");
+    await first[Symbol.asyncDispose]();
+    assert.equal((await client.pruneOpenAI(BODY)).reason, "unavailable");
+    await using second = await ScriptedServer.start(withinBudget, address);
+    while ((await client.pruneOpenAI(BODY)).reason !== "within_budget") {
+      assert.equal(second.calls.length, 0);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test("C5: closing fails the calls in flight and every later one open, and twice is harmless", async () => {
   await using server = await ScriptedServer.start(hangs);
   const client = new PinchClient(server.address, { timeoutMs: PATIENT_MS });

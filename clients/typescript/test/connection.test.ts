@@ -81,6 +81,7 @@ test("C4, C5: the channel takes 64 MiB, pings, spreads calls, and has no deadlin
   assert.equal(options["grpc.keepalive_timeout_ms"], 5_000);
   assert.equal(options["grpc.keepalive_permit_without_calls"], 1);
   assert.equal(options["grpc.max_reconnect_backoff_ms"], 5_000);
+  assert.equal(options["grpc.initial_reconnect_backoff_ms"], 100);
   assert.equal(options["grpc.default_compression_algorithm"], undefined);
   assert.deepEqual(JSON.parse(options["grpc.service_config"] ?? ""), {
     loadBalancingConfig: [{ round_robin: {} }],

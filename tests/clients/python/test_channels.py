@@ -85,6 +85,34 @@ def test_one_server_gone_is_survived(run: Run) -> None:
     assert result.error is None
 
 
+def test_a_server_that_comes_back_is_found_again(tmp_path: Path) -> None:
+    """C5: after its server was gone, and calls failed open, the same client reaches the next one there."""
+    address = f"unix:{tmp_path / 'pinch.sock'}"
+    with PinchClient(address, timeout=30) as client:
+        with ScriptedServer(address=address) as server:
+            server.answer(within_budget)
+            assert client.prune_openai(BODY).error is None
+        assert client.prune_openai(BODY).reason == "unavailable"
+        with ScriptedServer(address=address) as server:
+            server.answer(within_budget)
+            while client.prune_openai(BODY).error is not None:
+                assert server.calls == []
+
+
+async def test_a_server_that_comes_back_is_found_again_by_asyncio(tmp_path: Path) -> None:
+    """C5: the asyncio client does the same."""
+    address = f"unix:{tmp_path / 'pinch.sock'}"
+    async with AsyncPinchClient(address, timeout=30) as client:
+        with ScriptedServer(address=address) as server:
+            server.answer(within_budget)
+            assert (await client.prune_openai(BODY)).error is None
+        assert (await client.prune_openai(BODY)).reason == "unavailable"
+        with ScriptedServer(address=address) as server:
+            server.answer(within_budget)
+            while (await client.prune_openai(BODY)).error is not None:
+                assert server.calls == []
+
+
 def test_a_unix_socket_is_an_address(tmp_path: Path, run: Run) -> None:
     """C7: a server on a unix socket is reached by its path, which may have blanks."""
     with ScriptedServer(address=f"unix:{tmp_path / 'a socket.sock'}") as server:

@@ -120,8 +120,10 @@ def test_no_service_config_timeout() -> None:
 
 
 def test_limits_and_keepalive_are_set() -> None:
-    """C4, C5: both message limits are 64 MiB and keepalive is on."""
+    """C4, C5: messages have 64 MiB, keepalive is on, and a server that is gone is looked for soon."""
     options = dict(connection("127.0.0.1:1", timeout=1, token=None, tls=None).options())
     assert options["grpc.max_send_message_length"] == 64 * 2**20
     assert options["grpc.max_receive_message_length"] == 64 * 2**20
     assert options["grpc.keepalive_time_ms"] > 0
+    assert options["grpc.initial_reconnect_backoff_ms"] == 100
+    assert options["grpc.max_reconnect_backoff_ms"] == 5_000
