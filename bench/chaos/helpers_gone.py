@@ -12,6 +12,7 @@ from pathlib import Path
 import grpc
 
 from bench.chaos.callers import Callers, Kind, digest_of, request_of
+from bench.chaos.probes import probing
 from bench.chaos.row import Row, peak_memory, seen_row, settle, telling
 from bench.running_server import RunningServer, running_server
 from bench.scrape import scrape, series
@@ -60,7 +61,7 @@ def embedder_hung(directory: Path, seconds: float) -> Row:
         with running_server(state, "--config", str(config)) as server:
             # The first ones wait for the endpoint; what they say is said without it from then on.
             right = right_answers(server.grpc, "ranked") | right_answers(server.grpc, "ranked", "second")
-            with callers.calling(server.grpc, "embedder"):
+            with callers.calling(server.grpc, "embedder"), probing(server.grpc) as probes:
                 time.sleep(seconds)
                 let_go()
                 recovery = callers.recovery()
@@ -69,6 +70,7 @@ def embedder_hung(directory: Path, seconds: float) -> Row:
             server.stop()
     row.recovery = recovery
     row.note = f"slowest answer {max(callers.seen.milliseconds) / 1000:.2f} s (timeout 0.5 s)"
+    probes.tell(row)
     return settle(row, callers.seen, state, f"sqlite:///{directory / 'pinch.sqlite3'}")
 
 
@@ -116,7 +118,7 @@ def database_stopped(directory: Path, seconds: float) -> Row:
     with outage("postgresql", directory) as database:
         with running_server(state, "--database-url", database.url) as server:
             right = right_answers(server.grpc, "small")
-            with callers.calling(server.grpc, "database"):
+            with callers.calling(server.grpc, "database"), probing(server.grpc) as probes:
                 callers.wait_for(50)
                 database.down()
                 time.sleep(seconds)
@@ -128,6 +130,7 @@ def database_stopped(directory: Path, seconds: float) -> Row:
             server.stop()
         row.recovery = recovery
         row.note = f"away for {seconds:g} s; the journal was empty {caught:.1f} s after the last call"
+        probes.tell(row)
         return settle(row, callers.seen, state, database.url)
 
 
@@ -140,7 +143,7 @@ def disk_full(directory: Path, seconds: float) -> Row:
         log = directory / "server.log"
         with running_server(state, "--database-url", database.url, log=log) as server:
             right = right_answers(server.grpc, "small")
-            with callers.calling(server.grpc, "disk"):
+            with callers.calling(server.grpc, "disk"), probing(server.grpc) as probes:
                 callers.wait_for(50)
                 database.down()
                 callers.wait_for(unpersisted=100)
@@ -154,4 +157,5 @@ def disk_full(directory: Path, seconds: float) -> Row:
             server.stop()
         row.recovery = recovery
         row.note = f"{_SMALL_DISK_KIB} KiB; each decision that was not kept was told and counted"
+        probes.tell(row)
         return settle(row, callers.seen, state, database.url)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections import Counter
 from pathlib import Path
 
 import grpc
 
 from bench.chaos.callers import Callers
 from bench.chaos.helpers_gone import right_answers
+from bench.chaos.probes import probing
 from bench.chaos.row import Row, peak_memory, seen_row, settle, telling
-from bench.chaos.strangers import probing
 from bench.running_server import RunningServer, running_server
 from bench.torture.kills import survive, workers_of
 from bench.torture.outages import outage
@@ -73,7 +72,6 @@ def overload(directory: Path, seconds: float) -> Row:
     state = directory / "state"
     state.mkdir()
     alone = Callers("large", threads=8)
-    probes: Counter[str] = Counter()
     with running_server(state) as server:
         right = right_answers(server.grpc, "large")
         with alone.calling(server.grpc, "alone"):
@@ -82,7 +80,7 @@ def overload(directory: Path, seconds: float) -> Row:
             time.sleep(_MEASURE_SECONDS)
             rate = (alone.seen.codes.total() - before) / (time.monotonic() - began)
         callers = Callers("large", threads=8, rate=_TIMES * rate, deadline=2.0)
-        with callers.calling(server.grpc, "overload"), probing(server.grpc, probes):
+        with callers.calling(server.grpc, "overload"), probing(server.grpc) as probes:
             time.sleep(seconds)
         after = Callers("small")
         with after.calling(server.grpc, "after"):
@@ -92,13 +90,13 @@ def overload(directory: Path, seconds: float) -> Row:
         url = server.database
         server.stop()
     row.recovery = recovery
-    row.is_well = not probes["failed"]
     answered = sorted(callers.seen.milliseconds)
     middle = answered[len(answered) // 2] if answered else 0.0
     row.note = (
         f"{_TIMES * rate:.0f} calls/s where it takes {rate:.0f}; answered {len(answered) / seconds:.0f}/s,"
-        f" half of them in {middle:.0f} ms; probes answered {probes['answered']}, not {probes['failed']}"
+        f" half of them in {middle:.0f} ms"
     )
+    probes.tell(row)
     callers.seen.acknowledged += after.seen.acknowledged + alone.seen.acknowledged
     row.acknowledged = len(callers.seen.acknowledged)
     return settle(row, callers.seen, state, url)

@@ -12,7 +12,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,11 @@ import grpc
 
 from bench.chaos.callers import Callers, request_of
 from bench.chaos.helpers_gone import right_answers
+from bench.chaos.probes import probing
 from bench.chaos.row import Row, peak_memory, seen_row, settle, telling
 from bench.running_server import running_server
 from pinch.v1 import prune_pb2 as pb
 from pinch.v1.prune_pb2_grpc import PruneServiceStub
-from pinch_server.rpc.asking import NotServingError, ask_health
 
 _PRUNE = "/pinch.v1.PruneService/Prune"
 _HEALTH = "/grpc.health.v1.Health/Check"
@@ -62,13 +61,12 @@ def _beside(fault: str, misbehaviour: Misbehaviour, directory: Path, seconds: fl
     state = directory / "state"
     state.mkdir()
     callers = Callers()
-    probes: Counter[str] = Counter()
     came: Counter[str] = Counter()
     with running_server(state) as server:
         right = right_answers(server.grpc, "small")
         stop = threading.Event()
         others = threading.Thread(target=misbehaviour, args=(server.grpc, stop, came))
-        with callers.calling(server.grpc, fault.split(maxsplit=1)[0]), probing(server.grpc, probes):
+        with callers.calling(server.grpc, fault.split(maxsplit=1)[0]), probing(server.grpc) as probes:
             callers.wait_for(50)
             others.start()
             time.sleep(seconds)
@@ -80,32 +78,9 @@ def _beside(fault: str, misbehaviour: Misbehaviour, directory: Path, seconds: fl
         url = server.database
         server.stop()
     row.recovery = recovery
-    row.is_well = not probes["failed"]
-    told = ", ".join(f"{what} {number}" for what, number in came.most_common(6))
-    row.note = f"{told}; probes answered {probes['answered']}, not {probes['failed']}"
+    row.note = ", ".join(f"{what} {number}" for what, number in came.most_common(6))
+    probes.tell(row)
     return settle(row, callers.seen, state, url)
-
-
-@contextmanager
-def probing(address: str, probes: Counter[str]) -> Iterator[None]:
-    """Asks for health five times a second, as an impatient orchestrator would, until the block ends."""
-    stop = threading.Event()
-
-    def ask() -> None:
-        while not stop.wait(0.2):
-            try:
-                ask_health(address, timeout=2)
-                probes["answered"] += 1
-            except (NotServingError, OSError, grpc.RpcError):
-                probes["failed"] += 1
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 def _silent_and_gone(address: str, stop: threading.Event, came: Counter[str]) -> None:

@@ -10,6 +10,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from pinch.v1 import prune_pb2 as pb
+from pinch_server.rpc import chain
 from tests.rpc.conversations import typed
 from tests.rpc.service import Service, refusal, running
 
@@ -56,6 +57,17 @@ def test_calls_without_a_message_end_and_are_counted() -> None:
 def test_probes_are_answered_beside_probes_without_a_message(method: str) -> None:
     """Silent health checks, more than there are spare threads, hold up no health check for good."""
     with running(threads=2) as service, silent(service, method):
+        health = health_pb2_grpc.HealthStub(service.channel)
+        for _ in range(3):
+            reply = health.Check(health_pb2.HealthCheckRequest(), timeout=60)
+            assert reply.status == health_pb2.HealthCheckResponse.SERVING
+
+
+@pytest.mark.parametrize("method", [CHECK, WATCH])
+def test_a_probe_does_not_wait_for_the_silent_ones(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silent health checks make room for those behind them at once, not when their time is over."""
+    monkeypatch.setattr(chain, "_PROBE_SECONDS", 3600.0)
+    with running(threads=2, message_seconds=3600) as service, silent(service, method):
         health = health_pb2_grpc.HealthStub(service.channel)
         for _ in range(3):
             reply = health.Check(health_pb2.HealthCheckRequest(), timeout=60)

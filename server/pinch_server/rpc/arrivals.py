@@ -22,11 +22,14 @@ class Arrivals:
     Args:
         seconds: How long a message may take (seconds).
         clock: The monotonic clock (seconds).
+        most: How many messages may be waited for at once; for one more, the one that is waited for longest
+            is given up. None: as many as come.
     """
 
-    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+    def __init__(self, seconds: float, clock: Callable[[], float], most: int | None = None) -> None:
         self._seconds = seconds
         self._clock = clock
+        self._most = most
         self._waiting: dict[grpc.ServicerContext, float] = {}
         self._late: set[grpc.ServicerContext] = set()
         self._lock = threading.Lock()
@@ -54,11 +57,18 @@ class Arrivals:
             grpc.RpcError: The call has ended: the caller is gone, or its message is above the limit.
         """
         while True:
+            crowded_out: grpc.ServicerContext | None = None
             with self._lock:
+                if self._most is not None and len(self._waiting) >= self._most:
+                    crowded_out = next(iter(self._waiting))
+                    del self._waiting[crowded_out]
+                    self._late.add(crowded_out)
                 self._waiting[context] = self._clock() + self._seconds
                 if self._thread is None:
                     self._thread = threading.Thread(target=self._look, name="pinch-arrivals", daemon=True)
                     self._thread.start()
+            if crowded_out is not None:
+                _end(crowded_out)
             try:
                 message = next(received, None)
             except grpc.RpcError:
@@ -90,6 +100,10 @@ class Arrivals:
                     del self._waiting[context]
                 self._late.update(late)
             for context in late:
-                # The call may have ended by itself just now.
-                with suppress(Exception):
-                    context.cancel()  # type: ignore[no-untyped-call] # untyped in the stubs
+                _end(context)
+
+
+def _end(context: grpc.ServicerContext) -> None:
+    # The call may have ended by itself just now.
+    with suppress(Exception):
+        context.cancel()  # type: ignore[no-untyped-call] # untyped in the stubs

@@ -18,6 +18,7 @@ from pinch_server.rpc.arrivals import Arrivals
 from pinch_server.rpc.call import Call, begin
 from pinch_server.rpc.errors import NoMessageError, NotServedError, TooLateError, abort
 from pinch_server.rpc.gates import HEALTH, Metadata
+from pinch_server.rpc.pools import SPARE_THREADS
 
 _PROBE_SECONDS: Final = 2.0
 
@@ -77,7 +78,9 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         self._decoders = decoders
         self._spare = spare
         self._arrivals = Arrivals(message_seconds, clock.monotonic)
-        self._probes = Arrivals(min(message_seconds, _PROBE_SECONDS), clock.monotonic)
+        # A thread must be left for the probe that does send its message, however many others do not.
+        most = None if spare is None else SPARE_THREADS // 2
+        self._probes = Arrivals(min(message_seconds, _PROBE_SECONDS), clock.monotonic, most)
         self._own = apart
         self._made: dict[str, tuple[Any, Any]] = {}
 

@@ -4,7 +4,8 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
-_SPARE_THREADS: Final = 16
+SPARE_THREADS: Final = 16
+"""Threads for health checks and refusals."""
 
 
 class Threads:
@@ -15,7 +16,7 @@ class Threads:
         streams: Streams open at once, each of which holds a thread while it mostly waits.
     """
 
-    def __init__(self, count: int, streams: int = _SPARE_THREADS) -> None:
+    def __init__(self, count: int, streams: int = SPARE_THREADS) -> None:
         self.started: Final[list[threading.Thread]] = []
         """Every thread that was started so far."""
         self.calls: Final = CallThreads(count, self.started)
@@ -23,7 +24,7 @@ class Threads:
         self.streams: Final = CallThreads(streams, self.started, "pinch-stream")
         """Those of streams that last as long as what they go along with."""
         self.spare: Final = ThreadPoolExecutor(
-            _SPARE_THREADS,
+            SPARE_THREADS,
             thread_name_prefix="pinch-spare",
             initializer=lambda: self.started.append(threading.current_thread()),
         )
