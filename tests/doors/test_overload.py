@@ -1,6 +1,7 @@
 """One call too many is turned away at once; a probe never is."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -105,6 +106,27 @@ def test_connections_are_renewed_at_their_age() -> None:
         service.channel.subscribe(note, try_to_connect=True)
         assert service.prune.Prune(pb.PruneRequest(chat=typed())).stats.pruned
         assert renewed.wait(30)
+        assert service.prune.Prune(pb.PruneRequest(chat=typed())).stats.pruned
+
+
+def test_a_client_that_pings_without_end_is_cut_off() -> None:
+    """Pings closer than ten seconds are forgiven twice; then the server says why it goes, and goes."""
+
+    def frame(kind: int, payload: bytes) -> bytes:
+        return len(payload).to_bytes(3, "big") + bytes((kind, 0)) + bytes(4) + payload
+
+    settings, ping, goaway, enhance_your_calm = 4, 6, 7, 11
+    with running() as service:
+        host, _, port = service.server.address.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, b""))
+            connection.sendall(frame(ping, bytes(8)) * 10)
+            said = connection.makefile("rb")
+            kinds: dict[int, bytes] = {}
+            while len(head := said.read(9)) == 9:
+                kinds[head[3]] = said.read(int.from_bytes(head[:3], "big"))
+        assert kinds[goaway][4:8] == enhance_your_calm.to_bytes(4, "big")
+        assert kinds[goaway][8:] == b"too_many_pings"
         assert service.prune.Prune(pb.PruneRequest(chat=typed())).stats.pruned
 
 
