@@ -11,7 +11,7 @@ import pytest
 
 from pinch_server.clock import Uuid7Ids
 from pinch_server.core.counting import Chars3
-from pinch_server.decide import Body, Decided, Decider, InvalidCallError, Lanes, Policy, PruneCall
+from pinch_server.decide import Body, Decided, Decider, InvalidCallError, Lanes, Patience, Policy, PruneCall
 from pinch_server.gateways.in_time import InTime, Turn, Untold
 from pinch_server.ports import Recorder
 from tests.gateways.ports import Held, Stuck
@@ -36,10 +36,17 @@ class Hand:
 
 
 @contextmanager
-def made(recorder: Recorder, clock: Hand, *, counter: Stuck | None = None, most: int = 8) -> Iterator[InTime]:
+def made(
+    recorder: Recorder,
+    clock: Hand,
+    *,
+    counter: Stuck | None = None,
+    most: int = 8,
+    lanes: Lanes | None = None,
+) -> Iterator[InTime]:
     policy = Policy(SMALL, True, "fingerprint", b"key")
     decider = Decider(policy, counter or Chars3(), recorder, Watched(), clock, Uuid7Ids())
-    in_time = InTime(decider, Lanes(clock), clock, 2, most)
+    in_time = InTime(decider, lanes or Lanes(clock), clock, 2, most)
     try:
         yield in_time
     finally:
@@ -99,6 +106,21 @@ def test_an_answer_that_cannot_be_made_takes_its_decision_back(caplog: pytest.Lo
     assert [one.outcome for one in kept.outcomes] == ["REJECTED"]
     assert "RuntimeError" in caplog.text
     assert "words of the conversation" not in caplog.text
+
+
+def test_a_large_one_that_would_be_late_behind_others_is_not_worked_on() -> None:
+    """Where those before it leave no time, a gateway's request goes on as it came, unrecorded."""
+    kept, clock = Kept(), Hand()
+    lanes = Lanes(clock)
+    with lanes.place(100_000, Patience()):
+        clock.at += 100
+    large = PruneCall(Body(b'{"messages":[{"role":"user","content":"%s"}]}' % (b"x" * 100_000)))
+    with made(kept, clock, lanes=lanes) as in_time:
+        with lanes.place(100_000, Patience()):
+            assert in_time.begin(lambda turn: turn.decide(large), 30).result() is Untold.OVERLOADED
+            assert isinstance(in_time.begin(decide, 30).result(), Decided)
+        assert isinstance(in_time.begin(lambda turn: turn.decide(large), 30).result(), Decided)
+    assert len(kept.decisions) == 2
 
 
 def test_a_callers_fault_is_told() -> None:
