@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
 from sqlalchemy import Engine, event, func, select, update
 
 from pinch_server.store import migrate
@@ -166,6 +167,40 @@ def test_originals_have_their_size(engine: Engine, wall: Wall, kept: DatabaseOri
     assert short.reference("blue", "x" * 11) == ""
     short.keep("blue", ["x" * 11])
     short.close()
+
+
+def test_they_are_seldom_added_up(engine: Engine, wall: Wall) -> None:
+    """A process adds all of them up twice at most for each 64th of the bound that it writes."""
+    sums: list[str] = []
+
+    def executed(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        sums.extend([statement] if "sum(" in statement else [])
+
+    event.listen(engine, "before_cursor_execute", executed)
+    store = opened(engine, wall, max_bytes=640_000)
+    for number in range(400):
+        wall.now += 1
+        store.keep("blue", [random.Random(number).randbytes(1_500).hex()])
+    store.close()
+    with engine.connect() as connection:
+        found = connection.execute(select(func.sum(originals.c.size), func.min(originals.c.size))).one()
+    written = 400 * found[1]
+    assert 620_000 <= found[0] <= 640_000 < written
+    assert written / 12_000 < len(sums) <= 2 * written / 10_000
+
+
+def test_adding_them_up_reads_no_text(engine: Engine) -> None:
+    """Sizes are added up, and the oldest found, over the index alone."""
+    oldest = "SELECT key, size FROM originals ORDER BY created_at, key"
+    with engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(sqlalchemy.text("SET enable_seqscan = off"))
+            connection.execute(sqlalchemy.text("SET enable_bitmapscan = off"))
+        for statement in ("SELECT sum(size) FROM originals", oldest):
+            asked = "EXPLAIN" if engine.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
+            plan = str(connection.execute(sqlalchemy.text(f"{asked} {statement}")).all())
+            assert "ix_originals_created_at_key_size" in plan
+            assert "Index Only Scan" in plan or "COVERING INDEX" in plan
 
 
 def test_what_was_asked_for_is_known(engine: Engine, wall: Wall, kept: DatabaseOriginals) -> None:

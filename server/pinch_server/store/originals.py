@@ -39,6 +39,9 @@ _MOST_NAMED_CHARS: Final = 32_000_000
 """Texts whose references are remembered, all together (characters)."""
 _MOST_REMEMBERED: Final = 4_096
 _MICROS: Final = 1_000_000
+_ROOM_SHARES: Final = 64
+"""All of them are added up once for each such part of their bound that a process writes."""
+_BATCH: Final = 500
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -50,7 +53,8 @@ class DatabaseOriginals:
         secret: What they are encrypted with.
         ttl_seconds: How long each is kept (seconds).
         max_chars: Longest that is kept (characters).
-        max_bytes: Most that all of them may take (bytes); the oldest go first.
+        max_bytes: Most that all of them may take (bytes); the oldest go first. Each further process that
+            writes to the database may exceed it by a sixty-fourth.
         now: The time (microseconds since the Unix epoch).
     """
 
@@ -70,6 +74,9 @@ class DatabaseOriginals:
         self._ttl = ttl_seconds * _MICROS
         self._max_chars = max_chars
         self._max_bytes = max_bytes
+        self._room = max_bytes // _ROOM_SHARES
+        # Nobody knows at first what others wrote.
+        self._before_sum = 0
         self._now = now
         self._lock = Lock()
         self._waiting_chars = 0
@@ -162,9 +169,10 @@ class DatabaseOriginals:
 
     def _written(self, wanted: Sequence[tuple[bytes, str]]) -> None:
         now, table = self._now(), originals
-        rows = []
+        rows, written = [], 0
         for key, text in sorted(wanted):
             sealed = self._sealed(key, text)
+            written += len(sealed)
             rows.append({"key": key, "sealed": sealed, "size": len(sealed), "created_at": now})
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
         insert = dialect.insert(table)
@@ -175,7 +183,7 @@ class DatabaseOriginals:
         try:
             with writing(self._engine) as connection:
                 connection.execute(renewed, rows)
-            self._make_room()
+            self._make_room(written)
         except SQLAlchemyError as error:
             _LOG.warning("originals cannot be kept: %s", type(error).__name__)
             return
@@ -195,22 +203,32 @@ class DatabaseOriginals:
         except SQLAlchemyError as error:
             _LOG.warning("that an original was asked for is not noted: %s", type(error).__name__)
 
-    def _make_room(self) -> None:
-        """Deletes the oldest until the rest is within its bound."""
+    def _make_room(self, written: int) -> None:
+        """Deletes the oldest when all of them may be over their bound.
+
+        Args:
+            written: What was written now (bytes).
+        """
+        self._before_sum -= written
+        if self._before_sum >= 0:
+            return
         table = originals
         with self._engine.connect() as connection:
-            excess = int(connection.execute(select(func.sum(table.c.size))).scalar() or 0) - self._max_bytes
+            # Over an index that holds the sizes: the table itself would have to be read whole.
+            total = int(connection.execute(select(func.sum(table.c.size))).scalar() or 0)
             due: list[bytes] = []
-            if excess > 0:
+            if total > self._max_bytes:
                 oldest = select(table.c.key, table.c.size).order_by(table.c.created_at, table.c.key)
+                # Somewhat less than allowed is left, or each text would have all of them added up.
                 for key, size in connection.execute(oldest):
-                    if excess <= 0:
+                    if total <= self._max_bytes - self._room:
                         break
                     due.append(bytes(key))
-                    excess -= size
-        if due:
+                    total -= size
+        for start in range(0, len(due), _BATCH):
             with writing(self._engine) as connection:
-                connection.execute(delete(table).where(table.c.key.in_(due)))
+                connection.execute(delete(table).where(table.c.key.in_(due[start : start + _BATCH])))
+        self._before_sum = min(self._room, self._max_bytes - total)
 
     def _sealed(self, key: bytes, text: str) -> bytes:
         nonce = os.urandom(_NONCE_BYTES)
