@@ -1,5 +1,6 @@
 """Extraction in the seat of an elision: frozen before the first trim, never swapped in, alike everywhere."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -15,11 +16,13 @@ from pinch_server.core.chat import read_chat
 from pinch_server.core.conversation import Conversation
 from pinch_server.core.counting import COUNTERS, Chars3
 from pinch_server.core.extraction.candidate_gate import Caps, Gate
+from pinch_server.core.extraction.considered import Found, Note
+from pinch_server.core.extraction.economics import HAIKU
 from pinch_server.core.extraction.form import extracted, is_extracted
 from pinch_server.core.limits import TrimStyle
 from pinch_server.core.plan import Action
 from pinch_server.core.planning import measure, plan_pruning
-from pinch_server.core.pricing import CacheContext
+from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import CallContext
 from pinch_server.extract.program import FaultKind
 from pinch_server.store import migrate
@@ -162,6 +165,57 @@ def test_a_lost_form_is_not_derived_anew(engine: Engine) -> None:
         old = running.call(later(CHAT))
         assert extracted_edits(old.edits) == []
         assert running.writer.asked == []
+        lost = running.metric('pinch_extraction_fallbacks_total{fallback="lost"}')
+        assert lost == len(old.edits)
+        running.call(later(CHAT))
+        assert running.metric('pinch_extraction_fallbacks_total{fallback="lost"}') == lost
+
+
+def test_a_text_that_fits_no_more_is_told(engine: Engine) -> None:
+    """Where the excerpt has become shorter than the text that was sent before, it ships, and is counted."""
+    with replica(engine) as running:
+        assert extracted_edits(running.call(CHAT).edits)
+    with writing(engine) as connection:
+        connection.execute(text("UPDATE extraction_forms SET text = text || :more"), {"more": "x" * 9_000})
+    with replica(engine) as running:
+        assert extracted_edits(running.call(CHAT).edits) == []
+        assert running.metric('pinch_extraction_fallbacks_total{fallback="unfit"}') > 0
+
+
+def test_a_frozen_text_spares_calls(engine: Engine) -> None:
+    """The first call looks in vain; each later one finds what was sent, and that it needs no call."""
+    with replica(engine) as running:
+        first = running.call(CHAT)
+        found = [told.found for told in first.considering if told.sent_tokens is not None]
+        assert set(found) == {Found.NOTHING}
+        again = [told for told in running.call(CHAT).considering if told.sent_tokens is not None]
+        assert [(told.found, told.is_fresh) for told in again] == len(found) * [(Found.TEXT, False)]
+        assert running.metric('pinch_extraction_lookups_total{found="text"}') == len(found)
+        assert running.metric('pinch_extraction_lookups_total{found="nothing"}') >= len(found)
+
+
+def test_what_the_gate_guesses_is_told(engine: Engine) -> None:
+    """A price nobody configured is told of what was weighed, a class of low yield of what was declined."""
+    chat = [
+        {**message, "content": json.dumps({"rows": message["content"].splitlines()})}
+        if message["role"] == "tool"
+        else message
+        for message in CHAT
+    ]
+    policy = replace(POLICY, has_gate=True, prices=None)
+    slow = CallContext(cache=CacheContext(state=CacheState.NONE, further_calls=0))
+    with replica(engine, policy) as running:
+        # What is learned says nothing here: it may explore, and then nothing is declined.
+        told = [
+            one for _ in range(3) for one in running.call(chat, context=slow).considering if one.content_class
+        ]
+    assert {Note.UNPRICED in one.notes for one in told} == {True}
+    declined = [one for one in told if one.gate is Gate.ECONOMIC]
+    assert {one.content_class for one in declined} == {"json_blob"}
+    assert {one.notes for one in declined} == {(Note.LOW_YIELD, Note.UNPRICED)}
+    with replica(engine, replace(policy, prices=HAIKU)) as running:
+        plain = [one for one in running.call(chat, context=slow).considering if one.content_class]
+        assert {Note.UNPRICED in one.notes for one in plain} == {False}
 
 
 def test_without_the_database_the_elision_ships(engine: Engine) -> None:
@@ -174,7 +228,9 @@ def test_without_the_database_the_elision_ships(engine: Engine) -> None:
         assert texts(decided.edits) == plain
         again = running.call(later(CHAT))
         assert texts(again.edits).items() >= plain.items()
+        silent = running.metric('pinch_extraction_fallbacks_total{fallback="unavailable"}')
     assert {told.reason for told in decided.considering if told.message in plain} == {"store_unavailable"}
+    assert silent >= len(plain)
 
 
 def test_pruned_again_nothing_changes(one: Replica) -> None:

@@ -4,14 +4,18 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
-from pinch_server.core.extraction.considered import Job
+from pinch_server.core.extraction.candidate_gate import Gate
+from pinch_server.core.extraction.considered import Considering, Job
 from pinch_server.core.extraction.frozen import FrozenText
+from pinch_server.core.extraction.record import FilterRecord
+from pinch_server.core.pricing import CacheState
 from pinch_server.extract.filtering import SIDE_BY_SIDE, Filtering
 from pinch_server.extract.outcome import Refused, Strategy, Written
+from pinch_server.extract.recording import MadeWith
 from pinch_server.observe.metrics import Metrics
 
 
@@ -64,7 +68,13 @@ def a_job(number: int) -> Job:
 
 
 @contextmanager
-def filtering(writer: Gated, metrics: Metrics, *, waiting: int = 2) -> Iterator[Filtering]:
+def filtering(
+    writer: Gated,
+    metrics: Metrics,
+    *,
+    waiting: int = 2,
+    log: Callable[[FilterRecord], None] = lambda _: None,
+) -> Iterator[Filtering]:
     running = Filtering(
         writer,
         Shelf(),
@@ -73,6 +83,8 @@ def filtering(writer: Gated, metrics: Metrics, *, waiting: int = 2) -> Iterator[
         seconds=60.0,
         most_waiting=waiting,
         shares=False,
+        made_with=MadeWith("small", "code", "high"),
+        log=log,
     )
     try:
         yield running
@@ -128,6 +140,25 @@ def test_who_has_no_time_gets_nothing_and_the_text_is_there_later(metrics: Metri
         known = running.known.get(a_job(1).session_key)
         assert known is not None
         assert known.text is not None
+
+
+def test_each_filter_is_on_record_once(metrics: Metrics) -> None:
+    """The log takes one record a filter, with why it was let through, and none for a text that was there."""
+    records: list[FilterRecord] = []
+    writer = Gated()
+    writer.let.set()
+    considering = Considering(
+        0, None, Gate.ALLOWED, 3_000, CacheState.COLD, reason="cold cache", content_class="ls_listing"
+    )
+    job = replace(a_job(1), considering=considering)
+    with filtering(writer, metrics, log=records.append) as running:
+        for _ in range(2):
+            running.now([job], 60.0)
+    (record,) = records
+    assert (record.result, record.model, record.strategy) == ("accepted", "small", "code")
+    assert (record.tokens, record.after_tokens, record.cost_usd) == (3_000, 1, 0.0)
+    assert (record.cache_state, record.gate_reason) == (CacheState.COLD, "cold cache")
+    assert (record.content_class, record.aggressiveness) == ("ls_listing", "high")
 
 
 def test_the_queue_has_an_end(metrics: Metrics) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pinch_server.core.counting import O200k
 from pinch_server.core.extraction.marker import Marker
 from pinch_server.core.extraction.notes import carries_marker
+from pinch_server.core.extraction.record import Repair
 from pinch_server.extract.model import DEADLINE, ModelFault, Reply, Usage
 from pinch_server.extract.outcome import FilterOptions, Refused, Strategy, Written
 from pinch_server.extract.sandbox import Sandbox
@@ -84,6 +85,7 @@ def test_a_syntax_error_is_repaired_once(sandbox: Sandbox) -> None:
     outcome, model = filtered(sandbox, [BROKEN, GOOD], context="the shared conversation")
     result = written(outcome)
     assert [call.purpose for call in result.calls] == ["filter", "repair"]
+    assert result.repair is Repair.FIXED
     repair = model.prompts[1]
     assert repair.system == model.prompts[0].system
     assert "unexpected keyword 'for'" in repair.user
@@ -96,6 +98,7 @@ def test_a_second_syntax_error_ends_it(sandbox: Sandbox) -> None:
     outcome, model = filtered(sandbox, [BROKEN, "while True:\n    pass", GOOD])
     (reason,) = refused(outcome).reasons
     assert reason.startswith("syntax error: Parse error: unexpected keyword 'for'")
+    assert refused(outcome).repair is Repair.FAILED
     assert reason.endswith("(repair: syntax error: Parse error: cannot use reserved keyword `while`)")
     assert refused(outcome).kinds == ("syntax error",)
     assert len(model.prompts) == 2

@@ -1,10 +1,25 @@
 """What extraction did, summed up from its metrics."""
 
+from typing import Any
+
+from pinch_server.core.extraction.candidate_gate import Gate
+from pinch_server.core.extraction.considered import Considering, Fallback, Found, Note
+from pinch_server.core.extraction.economics import Reason
+from pinch_server.core.extraction.record import FilterRecord, Repair
 from pinch_server.core.extraction.slugs import NOT_SENT
+from pinch_server.core.pricing import CacheState
 from pinch_server.observe.extraction_summary import extraction_summary
 from pinch_server.observe.metrics import Metrics
 
 NO_TOKENS = (0, 0, 0, 0)
+
+
+def considering(gate: Gate, **more: Any) -> Considering:
+    return Considering(0, None, gate, 3_000, CacheState.NONE, **more)
+
+
+def a_record(repair: Repair) -> FilterRecord:
+    return FilterRecord("accepted", "m", "code", "high", CacheState.NONE, "", "", 3_000, 900, repair, ())
 
 
 def test_nothing_yet_is_zero() -> None:
@@ -13,7 +28,9 @@ def test_nothing_yet_is_zero() -> None:
     assert (found.calls, found.considered, found.sent_fresh, found.saved_tokens) == (0, 0, 0, 0)
     assert (found.call_faults, found.suppressed, found.filters) == ({}, {}, {})
     assert (found.cost_usd, found.value_usd, found.net_usd) == ("0.000000",) * 3
-    assert found.median_call_seconds is None
+    assert (found.reasons, found.notes, found.fallbacks, found.repairs) == ({}, {}, {}, {})
+    assert (found.lookups, found.calls_avoided, found.top_reason) == (0, 0, "")
+    assert found.hit_share is found.mean_call_seconds is found.median_call_seconds is None
 
 
 def test_calls_that_were_never_sent_are_faults_and_no_calls() -> None:
@@ -44,7 +61,7 @@ def test_only_what_a_gate_kept_back_is_suppressed() -> None:
     metrics = Metrics(version="0")
     passed = ("allowed", "economic_gate_advisory", "reapplied_same_session", "reapplied_cross_session")
     for gate in (*passed, "economic_gate", "economic_gate", "cached_prefix"):
-        metrics.extraction.extraction_considered(gate)
+        metrics.extraction.extraction_considered(considering(Gate(gate)))
     found = extraction_summary(metrics.collect())
     assert found.considered == 7
     assert found.suppressed == {"economic_gate": 2, "cached_prefix": 1}
@@ -59,3 +76,47 @@ def test_the_net_value_is_that_of_the_figures_shown() -> None:
     found = extraction_summary(metrics.collect())
     assert (found.sent_fresh, found.sent_replayed, found.saved_tokens) == (1, 1, 600)
     assert (found.value_usd, found.cost_usd, found.net_usd) == ("0.001001", "0.002001", "-0.001000")
+
+
+def test_what_was_found_spares_calls() -> None:
+    """Texts, refusals and filters under way spare a call; texts and refusals are hits."""
+    metrics = Metrics(version="0")
+    for found, times in ((Found.TEXT, 3), (Found.REFUSAL, 1), (Found.UNDER_WAY, 2), (Found.NOTHING, 2)):
+        for _ in range(times):
+            metrics.extraction.extraction_considered(considering(Gate.REPLAYED_SESSION, found=found))
+    metrics.extraction.extraction_considered(considering(Gate.BELOW_FLOOR))
+    summed = extraction_summary(metrics.collect())
+    assert (summed.lookups, summed.hit_share, summed.calls_avoided) == (8, 0.5, 6)
+
+
+def test_the_economic_gate_s_words_are_counted_over_all_classes() -> None:
+    """Reasons are summed over classes, the most frequent is named; other reasons are none of the gate's."""
+    metrics = Metrics(version="0")
+    told = [
+        considering(Gate.ECONOMIC, reason=Reason.NOT_PAID, content_class=kind, notes=(Note.LOW_YIELD,))
+        for kind in ("json_blob", "grep_output")
+    ]
+    told.append(considering(Gate.ALLOWED, reason=Reason.EXPLORING, content_class="ls_listing"))
+    told.append(considering(Gate.REFUSED_BEFORE, reason="syntax error"))
+    for one in told:
+        metrics.extraction.extraction_considered(one)
+    summed = extraction_summary(metrics.collect())
+    assert summed.reasons == {"saving below call cost": 2, "exploring": 1}
+    assert summed.top_reason == "saving below call cost"
+    assert summed.notes == {"low_yield_content_class": 2}
+    series = 'weighed_total{content_class="json_blob",reason="saving below call cost"} 1.0'
+    assert f"pinch_extraction_{series}" in metrics.page().decode()
+
+
+def test_repairs_fallbacks_and_times_are_told() -> None:
+    """Repairs that worked and those that did not, why excerpts were sent, and what a call took on average."""
+    metrics = Metrics(version="0")
+    for repair in (Repair.NONE, Repair.FIXED, Repair.FAILED, Repair.FIXED):
+        metrics.extraction.filter_written(a_record(repair))
+    metrics.extraction.extraction_fell_back(Fallback.LOST)
+    for latency_ms in (500.0, 1_500.0):
+        metrics.extraction.model_called("answered", cost_usd=0.0, latency_ms=latency_ms, tokens=NO_TOKENS)
+    found = extraction_summary(metrics.collect())
+    assert (found.repairs, found.fallbacks) == ({"fixed": 2, "failed": 1}, {"lost": 1})
+    assert found.mean_call_seconds == 1.0
+    assert found.filters == {"accepted": 4}

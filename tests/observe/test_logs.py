@@ -6,11 +6,14 @@ import json
 import logging
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import pytest
 import structlog
 from typing_extensions import Buffer
 
+from pinch_server.core.extraction.record import CallRecord, FilterRecord, Repair
+from pinch_server.core.pricing import CacheState
 from pinch_server.observe import logs
 from pinch_server.observe.line_queue import LineQueue
 
@@ -75,6 +78,32 @@ def test_a_call_leaves_one_line(stream: io.BytesIO) -> None:
         "final_tokens": 4,
         "persisted": False,
     }
+
+
+def test_a_filter_leaves_one_line(stream: io.BytesIO) -> None:
+    """A filter is one JSON object: what came of it, why it was written, and each call's bill."""
+    logs.configure("info", "json", stream)
+    call = CallRecord("code", "filter", "answered", 6_000, 180, 3_000, 0, 0.0042, 1_830.0)
+    logs.log_filter(
+        FilterRecord(
+            result="accepted",
+            model="small",
+            strategy="code",
+            aggressiveness="high",
+            cache_state=CacheState.COLD,
+            content_class="ls_listing",
+            gate_reason="cold cache",
+            tokens=5_000,
+            after_tokens=900,
+            repair=Repair.NONE,
+            calls=(call, call),
+        )
+    )
+    (line,) = lines(stream)
+    assert (line["event"], line["result"], line["cost_usd"]) == ("filter", "accepted", 0.0084)
+    assert (line["cache_state"], line["gate_reason"], line["repair"]) == ("cold", "cold cache", "none")
+    assert (line["tokens"], line["after_tokens"]) == (5_000, 900)
+    assert line["calls"] == 2 * [asdict(call)]
 
 
 def test_every_line_of_a_worker_tells_which_it_is(stream: io.BytesIO) -> None:

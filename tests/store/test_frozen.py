@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import Engine, event, func, select
 
-from pinch_server.core.extraction.frozen import FrozenText, content_id, form_key, text_key
+from pinch_server.core.extraction.frozen import FrozenText, Settled, content_id, form_key, text_key
 from pinch_server.store.engine import open_engine
 from pinch_server.store.frozen import DatabaseFrozen
 from pinch_server.store.tables import extraction_forms, extraction_texts
@@ -43,8 +43,9 @@ def test_a_refusal_is_frozen_too(frozen: DatabaseFrozen) -> None:
 
 def test_a_form_is_settled_once(frozen: DatabaseFrozen) -> None:
     """A form holds as it was first sent, as a text or as the elision; later proposals change nothing."""
-    assert frozen.settle({KEY: None, OTHER: "text"}) == {KEY: None, OTHER: "text"}
-    assert frozen.settle({KEY: "late", OTHER: None}) == {KEY: None, OTHER: "text"}
+    forms = {KEY: None, OTHER: "text"}
+    assert frozen.settle(forms) == Settled(forms, frozenset({KEY, OTHER}))
+    assert frozen.settle({KEY: "late", OTHER: None}) == Settled(forms)
 
 
 def test_replicas_that_settle_at_once_agree(engine: Engine) -> None:
@@ -54,7 +55,9 @@ def test_replicas_that_settle_at_once_agree(engine: Engine) -> None:
 
     def propose(index: int) -> object:
         start.wait(30)
-        return replicas[index].settle({KEY: f"text {index}", OTHER: None if index % 2 else "x"})
+        settled = replicas[index].settle({KEY: f"text {index}", OTHER: None if index % 2 else "x"})
+        assert settled is not None
+        return settled.forms
 
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(propose, range(4)))

@@ -40,12 +40,14 @@ class Extracting:
     Attributes:
         running: The service.
         gates: What became of each result that a filter was thought of for.
+        reasons: What the economic gate said of those that it weighed.
         fresh: Results sent extracted for the first time.
         replayed: Results sent extracted again.
     """
 
     running: RunningServer
     gates: Counter[str]
+    reasons: Counter[str]
     fresh: int = 0
     replayed: int = 0
 
@@ -58,11 +60,13 @@ def extracting_service(directory: Path) -> Iterator[Extracting]:
     config.write_text(_CONFIG.format(url=model.base_url))
     try:
         with running_server(directory, "--config", str(config), "--workers", "2") as running:
-            service = Extracting(running, Counter())
+            service = Extracting(running, Counter(), Counter())
             chat = session(5)
             for worker, called in zip(running.workers, (chat, later(chat)), strict=True):
                 for told in _pruned(worker, called).extractions:
                     service.gates[told.gate] += 1
+                    if told.content_class:
+                        service.reasons[told.reason] += 1
                     if told.HasField("sent_tokens"):
                         service.fresh += told.fresh
                         service.replayed += not told.fresh

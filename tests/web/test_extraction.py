@@ -87,6 +87,9 @@ def test_the_state_says_what_callers_were_told(service: Extracting) -> None:
     suppressed = {gate: count for gate, count in service.gates.items() if gate not in PASSED}
     assert suppressed
     assert found["suppressed"] == suppressed
+    assert found["reasons"] == service.reasons
+    assert found["top_reason"] == service.reasons.most_common(1)[0][0]
+    assert found["calls_avoided"] >= service.replayed
 
 
 def test_the_state_says_what_the_metrics_say(service: Extracting) -> None:
@@ -96,6 +99,13 @@ def test_the_state_says_what_the_metrics_say(service: Extracting) -> None:
     assert calls["truncated"]
     assert (found["calls"], found["truncated"]) == (sum(calls.values()), calls["truncated"])
     assert found["filters"] == by_label(metrics, "filters_total")
+    assert found["repairs"] == by_label(metrics, "repairs_total")
+    looked_for = by_label(metrics, "lookups_total")
+    assert found["lookups"] == sum(looked_for.values())
+    hits = looked_for["text"] + looked_for.get("refusal", 0)
+    assert found["hit_share"] == hits / found["lookups"]
+    seconds = metrics["call_seconds_sum", ""] / metrics["call_seconds_count", ""]
+    assert found["mean_call_seconds"] == pytest.approx(seconds)
     assert {"accepted", "truncated reply"} <= found["filters"].keys()
     assert found["saved_tokens"] == metrics["saved_tokens_total", ""]
     assert found["cost_usd"] == f"{metrics['cost_usd_total', '']:.6f}"
@@ -129,7 +139,7 @@ def expected(found: Any) -> dict[str, str]:
         "sent": str(found["sent_fresh"] + found["sent_replayed"]),
         "sent-aside": f"{found['sent_fresh']} for the first time, {found['sent_replayed']} again",
         "calls": str(found["calls"]),
-        "calls-aside": f"median {median}, {found['truncated']} truncated",
+        "calls-aside": f"{found['calls_avoided']} spared, median {median}, {found['truncated']} truncated",
         "cost": told(found["cost_usd"]),
         "value": told(found["value_usd"]),
         "value-aside": f"{found['saved_tokens']:,} tokens shorter than they came",
@@ -161,6 +171,8 @@ def test_the_page_says_what_the_state_says(browser: Browser, service: Extracting
         gate: str(count) for gate, count in found["suppressed"].items()
     }
     assert "sent as an excerpt before" in browser.text("#extraction-suppressed")
+    reasons = bars(browser, "extraction-reasons")
+    assert reasons == {reason: str(count) for reason, count in found["reasons"].items()}
     filters = bars(browser, "extraction-filters")
     assert list(map(int, filters.values())) == sorted(found["filters"].values(), reverse=True)
 

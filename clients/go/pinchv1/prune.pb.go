@@ -896,7 +896,10 @@ type ExtractionDecision struct {
 	// What the call to the model was expected to cost, in USD as decimal text. Empty where nobody reckoned.
 	CallUsd string `protobuf:"bytes,12,opt,name=call_usd,json=callUsd,proto3" json:"call_usd,omitempty"`
 	// What the provider's prompt cache was taken to hold. What is not known is warm.
-	CacheState    CacheState `protobuf:"varint,13,opt,name=cache_state,json=cacheState,proto3,enum=pinch.v1.CacheState" json:"cache_state,omitempty"`
+	CacheState CacheState `protobuf:"varint,13,opt,name=cache_state,json=cacheState,proto3,enum=pinch.v1.CacheState" json:"cache_state,omitempty"`
+	// What else there is to know, as slugs: `low_yield_content_class` (filters remove little of such text, and the
+	// economic gate declined), `cheap_model_price_unconfigured` (what a call costs is a guess). More may be added.
+	Notes         []string `protobuf:"bytes,14,rep,name=notes,proto3" json:"notes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1020,6 +1023,13 @@ func (x *ExtractionDecision) GetCacheState() CacheState {
 		return x.CacheState
 	}
 	return CacheState_CACHE_STATE_UNSPECIFIED
+}
+
+func (x *ExtractionDecision) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
 }
 
 // ChatMessages is a conversation as typed messages, oldest first.
@@ -2859,7 +2869,7 @@ const file_pinch_v1_prune_proto_rawDesc = "" +
 	"\x06format\x18\r \x01(\x0e2\x10.pinch.v1.FormatR\x06format\x12>\n" +
 	"\vextractions\x18\x0e \x03(\v2\x1c.pinch.v1.ExtractionDecisionR\vextractionsB\x0e\n" +
 	"\fconversationB\x18\n" +
-	"\x16_first_changed_message\"\xd2\x03\n" +
+	"\x16_first_changed_message\"\xe8\x03\n" +
 	"\x12ExtractionDecision\x12#\n" +
 	"\rmessage_index\x18\x01 \x01(\x05R\fmessageIndex\x12$\n" +
 	"\vblock_index\x18\x02 \x01(\x05H\x00R\n" +
@@ -2878,7 +2888,8 @@ const file_pinch_v1_prune_proto_rawDesc = "" +
 	"saving_usd\x18\v \x01(\tR\tsavingUsd\x12\x19\n" +
 	"\bcall_usd\x18\f \x01(\tR\acallUsd\x125\n" +
 	"\vcache_state\x18\r \x01(\x0e2\x14.pinch.v1.CacheStateR\n" +
-	"cacheStateB\x0e\n" +
+	"cacheState\x12\x14\n" +
+	"\x05notes\x18\x0e \x03(\tR\x05notesB\x0e\n" +
 	"\f_block_indexB\x0e\n" +
 	"\f_sent_tokens\"A\n" +
 	"\fChatMessages\x121\n" +

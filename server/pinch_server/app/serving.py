@@ -17,7 +17,7 @@ from pinch_server.embeddings.provider import CachedEmbedder
 from pinch_server.gateways.envoy.exchange import Around
 from pinch_server.gateways.envoy.service import process_handler
 from pinch_server.gateways.in_time import InTime
-from pinch_server.observe.logs import log_call, log_change
+from pinch_server.observe.logs import log_call, log_change, log_filter
 from pinch_server.observe.metrics import Metrics
 from pinch_server.observe.traced import TracedObserver
 from pinch_server.policy import counter_of, objective_of, policy_of, ranking_policy_of
@@ -264,6 +264,7 @@ class Serving:
                 store.frozen,
                 store.spending(given.daily_usd),
                 originals,
+                log_filter,
             )
         except SandboxError as error:
             raise StartError(f"{error}; or set extract.enabled to false") from error

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from threading import Lock
 
+from pinch_server.core.extraction.record import Repair
 from pinch_server.extract.model import DEADLINE, Model, ModelFault, Reply
 from pinch_server.extract.outcome import Call, Strategy
 from pinch_server.extract.prompts.prompt import Prompt
@@ -23,6 +24,8 @@ class Asking:
         self._until = monotonic() + seconds
         self._lock = Lock()
         self._calls: list[Call] = []
+        self.repair = Repair.NONE
+        """What came of having a program repaired."""
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -11,10 +11,12 @@ from pinch_server.core.counting import Counter
 from pinch_server.core.extraction.candidate_gate import Caps
 from pinch_server.core.extraction.economics import HAIKU, ModelPrices
 from pinch_server.core.extraction.guard import window_of
+from pinch_server.core.extraction.record import FilterRecord
 from pinch_server.core.extraction.request_gate import Rules
 from pinch_server.extract.anthropic import Anthropic
 from pinch_server.extract.api import Api
 from pinch_server.extract.consideration import ExtractionObserver, Originals, SettlesForms
+from pinch_server.extract.endpoint_log import EndpointLog
 from pinch_server.extract.exchange import Exchange
 from pinch_server.extract.extractor import ModelExtractor
 from pinch_server.extract.filtering import Filtering
@@ -25,6 +27,7 @@ from pinch_server.extract.outcome import Aggressiveness, FilterOptions, Strategy
 from pinch_server.extract.policy import ExtractionPolicy
 from pinch_server.extract.prompts.context import ContextMode
 from pinch_server.extract.prompts.task import PROMPT_VERSION
+from pinch_server.extract.recording import MadeWith
 from pinch_server.extract.sandbox import Sandbox
 from pinch_server.extract.writing import FilterWriter
 from pinch_server.outbound.breaker import Breaker
@@ -52,6 +55,7 @@ def open_extractor(
     store: SettlesForms,
     spending: Spending,
     originals: Originals | None = None,
+    log_filter: Callable[[FilterRecord], None] = lambda _: None,
 ) -> tuple[ModelExtractor, Callable[[], None]]:
     """Makes ready what extraction needs; nothing is asked of a model yet.
 
@@ -63,6 +67,7 @@ def open_extractor(
         store: Keeps texts and forms.
         spending: What a day may cost.
         originals: Keeps originals; None where nobody does.
+        log_filter: Takes the record of each filter.
 
     Returns:
         The extractor, and what closes it.
@@ -90,6 +95,8 @@ def open_extractor(
         seconds=policy.seconds,
         most_waiting=settings.queue,
         shares=policy.shares,
+        made_with=MadeWith(policy.model, settings.strategy, settings.aggressiveness),
+        log=log_filter,
     )
     extractor = ModelExtractor(policy, filtering, store, observer, originals)
 
@@ -201,7 +208,10 @@ def _model(
         api = OpenAI(is_own=urlsplit(settings.endpoint).hostname == OWN_HOST)
     exchange = Exchange(settings.endpoint.rstrip("/") + api.path, api.headers(settings.api_key))
 
+    endpoint = EndpointLog(settings.name)
+
     def ended(answer: Reply | ModelFault) -> None:
+        endpoint.ended(answer)
         usage = answer.usage
         result = answer.slug if isinstance(answer, ModelFault) else _answered(answer)
         observer.model_called(

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from pinch_server.core.extraction.candidate_gate import Gate, Known
-from pinch_server.core.extraction.considered import Considered, Considering, Job
+from pinch_server.core.extraction.considered import Considered, Considering, Fallback, Found, Job
 from pinch_server.core.extraction.economics import PromptPrices
-from pinch_server.core.extraction.frozen import FrozenText, form_key, text_key
+from pinch_server.core.extraction.frozen import FrozenText, Settled, form_key, text_key
 from pinch_server.core.extraction.seats import Seat, fits, with_extractions
 from pinch_server.core.limits import PLAIN_KEPT_CHARS
 from pinch_server.extract.filtering import Filtering, FilteringObserver, FreezesTexts
@@ -30,7 +30,7 @@ _MILLION: Final = 1_000_000
 class SettlesForms(FreezesTexts, Protocol):
     """Keeps texts, and the forms in which results were first sent."""
 
-    def settle(self, proposed: Mapping[bytes, str | None]) -> Mapping[bytes, str | None] | None:
+    def settle(self, proposed: Mapping[bytes, str | None]) -> Settled | None:
         """Settles forms for good; gives what holds, None when nobody tells."""
         ...
 
@@ -50,8 +50,12 @@ class Originals(Protocol):
 class ExtractionObserver(FilteringObserver, Protocol):
     """Counts what extraction does."""
 
-    def extraction_considered(self, gate: str) -> None:
-        """Counts a result that was looked at, by the gate that decided."""
+    def extraction_considered(self, considering: Considering) -> None:
+        """Counts a result that was looked at."""
+        ...
+
+    def extraction_fell_back(self, why: Fallback) -> None:
+        """Counts a result that is sent as an excerpt since its form is lost, out of reach or does not fit."""
         ...
 
     def extraction_sent(self, *, is_fresh: bool, saved_tokens: int, value_usd: float) -> None:
@@ -107,6 +111,7 @@ class Consideration:
         self._texts: dict[bytes, FrozenText] = {}
         self._told: dict[tuple[int, int], Considering] = {}
         self._later: list[Job] = []
+        self._first: frozenset[bytes] = frozenset()
         self._is_silent = False
 
     def held(self) -> Considered:
@@ -127,7 +132,7 @@ class Consideration:
         if self._call.is_dry:
             return Considered(self._call.plan, told)
         for considering in told:
-            self._parts.observer.extraction_considered(considering.gate)
+            self._parts.observer.extraction_considered(considering)
         return Considered(plan, told, tuple(self._later))
 
     def _weigh(self, seats: Sequence[Seat], expanded: frozenset[str], *, is_now: bool) -> None:
@@ -141,10 +146,12 @@ class Consideration:
             )
             if considering.gate in (Gate.ALLOWED, Gate.ADVISORY) and not self._call.is_dry:
                 if self._parts.filtering.is_under_way(job) and not is_now:
-                    considering = replace(considering, gate=Gate.NO_MODEL, reason=UNDER_WAY)
+                    considering = replace(
+                        considering, gate=Gate.NO_MODEL, reason=UNDER_WAY, found=Found.UNDER_WAY
+                    )
                 else:
                     self._weighing.reserve(considering)
-                    wanted.append(job)
+                    wanted.append(replace(job, considering=considering))
             if known is not None and known.text is None:
                 considering = replace(considering, reason=known.reason)
             self._told[seat.message, seat.place] = considering
@@ -175,9 +182,13 @@ class Consideration:
         if settled is None:
             self._is_silent = True
             # A new trim is an elision now, and so for good. What an older one is can be asked again.
-            settled = {self._keys[seat]: None for seat in unsettled if seat.is_new}
-        for key, form in settled.items():
+            settled = Settled({self._keys[seat]: None for seat in unsettled if seat.is_new})
+        self._first = settled.new
+        for key, form in settled.forms.items():
             self._parts.forms.put(key, form)
+        for seat in unsettled:
+            if not seat.is_new and self._keys[seat] in settled.new:
+                self._fell_back(Fallback.LOST)
 
     def _proposed(self, seat: Seat) -> str | None:
         """The form that a new trim should have: a text that fits, or the elision."""
@@ -192,9 +203,17 @@ class Consideration:
         sent = {}
         for seat, key in self._keys.items():
             form = self._parts.forms.get(key)
-            if form is not None and seat.edit is not None and self._fits(form, seat):
+            if form is None or seat.edit is None:
+                continue
+            if self._fits(form, seat):
                 sent[seat.edit] = form
+            else:
+                self._fell_back(Fallback.UNFIT)
         return sent
+
+    def _fell_back(self, why: Fallback) -> None:
+        if not self._call.is_dry:
+            self._parts.observer.extraction_fell_back(why)
 
     def _fits(self, text: str, seat: Seat) -> bool:
         return seat.elided is not None and fits(text, seat.elided, self._call.tally.counter)
@@ -212,6 +231,7 @@ class Consideration:
             elif text is not None:
                 self._told[place] = self._replayed(self._told.get(place, plain), seat, text)
             elif self._is_silent and seat in self._unsettled:
+                self._fell_back(Fallback.UNAVAILABLE)
                 self._told[place] = replace(self._told.get(place, plain), reason=STORE_SILENT)
             elif place not in self._told:
                 self._told[place] = plain
@@ -221,16 +241,18 @@ class Consideration:
     def _replayed(self, told: Considering, seat: Seat, text: str) -> Considering:
         counter = self._call.tally.counter
         after = counter.tokens(counter.units([text])[0])
+        is_fresh = self._keys[seat] in self._first
         if not self._call.is_dry:
             now, later = PromptPrices.of(self._call.rates).values(self._weighing.state)
             saved = seat.tokens - after
             self._parts.observer.extraction_sent(
-                is_fresh=seat.is_new,
+                is_fresh=is_fresh,
                 saved_tokens=saved,
-                value_usd=saved * (now if seat.is_new else later) / _MILLION,
+                value_usd=saved * (now if is_fresh else later) / _MILLION,
             )
-        gate = told.gate if told.gate is not Gate.CACHED_PREFIX else Gate.REPLAYED_SESSION
-        return replace(told, gate=gate, sent_tokens=after, is_fresh=seat.is_new)
+        if told.gate is Gate.CACHED_PREFIX:
+            told = replace(told, gate=Gate.REPLAYED_SESSION, found=Found.TEXT)
+        return replace(told, sent_tokens=after, is_fresh=is_fresh)
 
     def _find(self, seats: Sequence[Seat]) -> None:
         """Looks up what is frozen of the contents of new trims."""

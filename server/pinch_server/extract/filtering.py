@@ -12,9 +12,11 @@ from pinch_server.core.extraction.considered import Job
 from pinch_server.core.extraction.form import extracted
 from pinch_server.core.extraction.frozen import FrozenText
 from pinch_server.core.extraction.learning import Learned
+from pinch_server.core.extraction.record import FilterRecord
 from pinch_server.core.extraction.slugs import NOT_KEPT, OTHER_REFUSAL, REFUSALS
 from pinch_server.extract.model import DEADLINE
 from pinch_server.extract.outcome import Call, Refused, Written
+from pinch_server.extract.recording import NOTHING_SAID, MadeWith, record_of
 from pinch_server.extract.remembered import MOST_FROZEN, Recent
 
 SIDE_BY_SIDE: Final = 4
@@ -56,8 +58,8 @@ class FreezesTexts(Protocol):
 class FilteringObserver(Protocol):
     """Counts filters."""
 
-    def filter_written(self, result: str) -> None:
-        """Counts a result that came back: `accepted`, or why it was refused."""
+    def filter_written(self, record: FilterRecord) -> None:
+        """Counts a result that came back."""
         ...
 
     def extraction_queue_full(self) -> None:
@@ -76,6 +78,8 @@ class Filtering:
         seconds: Time for one result (seconds).
         most_waiting: Results that wait for a filter after their replies.
         shares: Whether a rewritten text is for all sessions of its tenant, since its original is kept.
+        made_with: What filters are written with, for the record.
+        log: Takes each record.
     """
 
     def __init__(
@@ -88,7 +92,11 @@ class Filtering:
         seconds: float,
         most_waiting: int,
         shares: bool,
+        made_with: MadeWith = NOTHING_SAID,
+        log: Callable[[FilterRecord], None] = lambda _: None,
     ) -> None:
+        self._made_with = made_with
+        self._log = log
         self._writer = writer
         self._store = store
         self._observer = observer
@@ -243,14 +251,19 @@ class Filtering:
             made, key = FrozenText(None, refusal_of(outcome)), job.session_key
             if made.reason in _PASSING:
                 # It says nothing about the content: another time it may be written.
-                self._observer.filter_written(made.reason)
+                self._record(job, outcome, made.reason)
                 return made, False
-        self._observer.filter_written(made.reason)
+        self._record(job, outcome, made.reason)
         kept = self._store.freeze(key, made)
         if kept is None:
             return FrozenText(None, NOT_KEPT), False
         self.known.put(job.session_key, kept)
         return kept, True
+
+    def _record(self, job: Job, outcome: Written | Refused, result: str) -> None:
+        record = record_of(job, outcome, result, self._made_with)
+        self._observer.filter_written(record)
+        self._log(record)
 
     def _learn(self, job: Job, outcome: Written | Refused) -> None:
         with self._lock:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from pinch_server.core.extraction.record import Repair
 from pinch_server.extract.model import Usage
 
 FILTER_SECONDS: Final = 90.0
@@ -90,6 +91,7 @@ class Written:
         after_tokens: Size of `text` (tokens).
         calls: What was asked of the model.
         refusals: Why the strategies before it failed.
+        repair: What came of a repair of a program.
     """
 
     text: str
@@ -101,6 +103,7 @@ class Written:
     after_tokens: int
     calls: tuple[Call, ...] = ()
     refusals: tuple[str, ...] = ()
+    repair: Repair = Repair.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +114,13 @@ class Refused:
         reasons: Why, one for each strategy that was tried; they may quote the program or the conversation.
         kinds: The same without what they quote, fit for labels and rows.
         calls: What was asked of the model.
+        repair: What came of a repair of a program.
     """
 
     reasons: tuple[str, ...]
     kinds: tuple[str, ...]
     calls: tuple[Call, ...] = ()
+    repair: Repair = Repair.NONE
 
     @property
     def reason(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pinch_server.core.extraction.acceptance import Refusal
 from pinch_server.core.extraction.projection import project
+from pinch_server.core.extraction.record import Repair
 from pinch_server.extract.asking import Asking
 from pinch_server.extract.model import REPLY_TOKENS, ModelFault, Reply
 from pinch_server.extract.outcome import FilterOptions, Strategy
@@ -106,11 +107,13 @@ def by_code(task: Task, asking: Asking, sandbox: Sandbox) -> Draft | Reason:
             context=task.context,
         )
         program = _program(asking, "repair", prompt)
+        asking.repair = Repair.FAILED
         if isinstance(program, Reason):
             return Reason(first.kind, f"{first.slug} (repair: {program.slug})")
         second = sandbox.run(program, task.body)
         if isinstance(second, ProgramFault):
             return Reason(second.kind, f"{first.slug} (repair: {second.slug})")
+        asking.repair = Repair.FIXED
         return Draft(second.output, second.summary)
     return Draft(first.output, first.summary) if isinstance(first, Ran) else Reason(first.kind, first.slug)
 

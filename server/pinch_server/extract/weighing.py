@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Final
 
 from pinch_server.core.extraction.candidate_gate import Around, Candidate, Gate, Known, capped, gate_of
 from pinch_server.core.extraction.classes import classify
 from pinch_server.core.extraction.cold import certain_state, idle_seconds
-from pinch_server.core.extraction.considered import Considering, ExtractionCall
+from pinch_server.core.extraction.considered import Considering, ExtractionCall, Found, Note
 from pinch_server.core.extraction.economics import (
     GOAL_TOKENS,
     Allowance,
@@ -25,6 +26,19 @@ from pinch_server.core.extraction.seats import Seat
 from pinch_server.core.pricing import CacheState
 from pinch_server.extract.policy import ExtractionPolicy
 from pinch_server.extract.remembered import MOST_SEEN, MOST_SESSIONS, Recent, SessionFacts
+
+_FOUND: Final = {Gate.REPLAYED_OTHERS: Found.TEXT, Gate.REFUSED_BEFORE: Found.REFUSAL}
+_NOT_LOOKED_FOR: Final = frozenset(
+    {
+        Gate.NON_TEXT,
+        Gate.EMPTY_OR_MARKED,
+        Gate.EXPANDED,
+        Gate.CACHED_PREFIX,
+        Gate.CACHED_PREFIX_LARGE,
+        Gate.BELOW_FLOOR,
+    }
+)
+"""Gates before which nothing frozen is asked for, and the floor below which it does not count."""
 
 
 @dataclass(slots=True)
@@ -76,7 +90,8 @@ class Weighing:
         )
         shown = seat.tokens * min(1.0, 2 * END_CHARS / max(1, len(text)))
         gate = gate_of(candidate, self.opened, self.around, round(shown))
-        considering = Considering(seat.message, seat.block, gate, seat.tokens, self.state)
+        found = _FOUND.get(gate, None if gate in _NOT_LOOKED_FOR else Found.NOTHING)
+        considering = Considering(seat.message, seat.block, gate, seat.tokens, self.state, found=found)
         if gate is not Gate.ALLOWED or not self.policy.needs_model:
             return considering
         return self._priced(considering, seat, text, content)
@@ -93,8 +108,11 @@ class Weighing:
             reuses=terms.reuses,
             saving_usd=terms.saving_usd,
             call_usd=terms.call_usd,
+            notes=() if self.policy.prices is not None else (Note.UNPRICED,),
         )
         if not verdict.is_allowed and self.policy.has_gate:
+            if kind.is_low_yield:
+                considering = replace(considering, notes=(Note.LOW_YIELD, *considering.notes))
             if self.policy.rules.fire_on is not FireOn.SIZE:
                 return replace(considering, gate=Gate.ECONOMIC)
             considering = replace(considering, gate=Gate.ADVISORY)

@@ -8,6 +8,7 @@ from pinch_server.core.counting import Counter
 from pinch_server.core.extraction.acceptance import Refusal, Rejected, Terms, accept, fits
 from pinch_server.core.extraction.marker import Marker
 from pinch_server.core.extraction.notes import clipped_summary, sent_text
+from pinch_server.core.extraction.record import Repair
 from pinch_server.extract.asking import Asking
 from pinch_server.extract.model import Model
 from pinch_server.extract.outcome import FilterOptions, Refused, Strategy, Written
@@ -81,11 +82,13 @@ def write_filter(
             after_tokens=terms.tokens(text),
             calls=calls,
             refusals=tuple(reason.slug for reason in reasons),
+            repair=asking.repair if asking is not None else Repair.NONE,
         )
     return Refused(
         tuple(reason.slug for reason in reasons),
         tuple(str(reason.kind) for reason in reasons),
         asking.calls if asking is not None else (),
+        asking.repair if asking is not None else Repair.NONE,
     )
 
 

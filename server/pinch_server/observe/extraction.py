@@ -4,13 +4,26 @@ from collections.abc import Callable
 from typing import Final
 
 from pinch_server.core.extraction.candidate_gate import Gate
+from pinch_server.core.extraction.classes import CLASS_NAMES
+from pinch_server.core.extraction.considered import Considering, Fallback, Found, Note
+from pinch_server.core.extraction.economics import Reason
 from pinch_server.core.extraction.frozen import ACCEPTED
+from pinch_server.core.extraction.record import FilterRecord, Repair
 from pinch_server.core.extraction.slugs import MODEL_FAULTS, NOT_SENT, REFUSALS
 from pinch_server.observe.families import CounterFamily, HistogramFamily
 from pinch_server.observe.labels import OTHER
 
 GATES: Final = tuple(Gate)
 """What became of a result that a filter was thought of for."""
+REASONS: Final = tuple(Reason)
+"""What the economic gate said."""
+FOUND: Final = tuple(Found)
+"""What was found of a result among what is frozen."""
+NOTES: Final = tuple(Note)
+"""What there was to know beside the gate."""
+FALLBACKS: Final = tuple(Fallback)
+"""Why a result is sent as an excerpt that may have been sent extracted."""
+REPAIRS: Final = (Repair.FIXED, Repair.FAILED)
 CALL_RESULTS: Final = ("answered", "truncated", *MODEL_FAULTS)
 """How a call to the model ended."""
 FILTER_RESULTS: Final = (ACCEPTED, *REFUSALS)
@@ -39,6 +52,32 @@ class ExtractionMetrics:
             ("gate",),
         )
         self._considered = {str(gate): considered.labels(gate) for gate in (*GATES, OTHER)}
+        weighed = counter(
+            "pinch_extraction_weighed_total",
+            "Results that the economic gate weighed, by its reason and by what kind of text they are.",
+            ("reason", "content_class"),
+        )
+        self._weighed = {
+            (str(reason), kind): weighed.labels(reason, kind) for reason in REASONS for kind in CLASS_NAMES
+        }
+        found = counter(
+            "pinch_extraction_lookups_total",
+            "Results at the floor or above, and hits, by what was found frozen; only `nothing` needs a call.",
+            ("found",),
+        )
+        self._found = {what: found.labels(what) for what in FOUND}
+        notes = counter(
+            "pinch_extraction_notes_total",
+            "Results of which there was more to know than the gate that decided.",
+            ("note",),
+        )
+        self._notes = {note: notes.labels(note) for note in NOTES}
+        fallbacks = counter(
+            "pinch_extraction_fallbacks_total",
+            "Results sent as an excerpt that may have been sent extracted, by why.",
+            ("fallback",),
+        )
+        self._fallbacks = {why: fallbacks.labels(why) for why in FALLBACKS}
         calls = counter(
             "pinch_extraction_calls_total", "Calls to the extraction model, by how they ended.", ("call",)
         )
@@ -62,6 +101,12 @@ class ExtractionMetrics:
             "pinch_extraction_filters_total", "Filters that were run, by what came of them.", ("filter",)
         )
         self._filters = {result: filters.labels(result) for result in (*FILTER_RESULTS, OTHER)}
+        repairs = counter(
+            "pinch_extraction_repairs_total",
+            "Programs that the model was asked to repair, by whether the interpreter took them then.",
+            ("repair",),
+        )
+        self._repairs = {repair: repairs.labels(repair) for repair in REPAIRS}
         sent = counter(
             "pinch_extraction_sent_total",
             "Results sent extracted, for the first time (fresh) or again (replayed).",
@@ -85,9 +130,20 @@ class ExtractionMetrics:
             (),
         ).labels()
 
-    def extraction_considered(self, gate: str) -> None:
-        """Counts a result that was looked at, by the gate that decided (one of `GATES`)."""
-        (self._considered.get(gate) or self._considered[OTHER]).inc()
+    def extraction_considered(self, considering: Considering) -> None:
+        """Counts a result that was looked at: its gate, what the economic one said, what was found of it."""
+        (self._considered.get(considering.gate) or self._considered[OTHER]).inc()
+        weighed = self._weighed.get((considering.reason, considering.content_class))
+        if weighed is not None:
+            weighed.inc()
+        if considering.found is not None:
+            self._found[considering.found].inc()
+        for note in considering.notes:
+            self._notes[note].inc()
+
+    def extraction_fell_back(self, why: Fallback) -> None:
+        """Counts a result that is sent as an excerpt and may have been sent extracted."""
+        self._fallbacks[why].inc()
 
     def extraction_sent(self, *, is_fresh: bool, saved_tokens: int, value_usd: float) -> None:
         """Counts a result that is sent extracted.
@@ -101,9 +157,11 @@ class ExtractionMetrics:
         self._saved.inc(max(0, saved_tokens))
         self._value.inc(max(0.0, value_usd))
 
-    def filter_written(self, result: str) -> None:
-        """Counts a filter that was run (one of `FILTER_RESULTS`)."""
-        (self._filters.get(result) or self._filters[OTHER]).inc()
+    def filter_written(self, record: FilterRecord) -> None:
+        """Counts a filter that was run, or could not be had."""
+        (self._filters.get(record.result) or self._filters[OTHER]).inc()
+        if record.repair is not Repair.NONE:
+            self._repairs[record.repair].inc()
 
     def extraction_queue_full(self) -> None:
         """Counts a result that no filter is written for because too many wait."""

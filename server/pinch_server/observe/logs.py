@@ -10,12 +10,14 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, Final, Literal
 
 import msgspec
 import structlog
 
+from pinch_server.core.extraction.record import FilterRecord
 from pinch_server.faults import told
 from pinch_server.observe.line_queue import LineQueue
 
@@ -210,6 +212,11 @@ def log_change(
         changes={key: {"old": old, "new": new} for key, (old, new) in changes.items()},
         persist=persist,
     )
+
+
+def log_filter(record: FilterRecord) -> None:
+    """Writes the one line that a filter of extraction leaves, its calls to the model in it."""
+    structlog.get_logger().info("filter", **asdict(record), cost_usd=record.cost_usd)
 
 
 def _bounded(labels: Mapping[str, str]) -> dict[str, str]:

@@ -5,7 +5,19 @@ Run `python -m pinch_server.observe.metrics_doc > docs/metrics.md`.
 
 import sys
 
-from pinch_server.observe.extraction import CALL_RESULTS, FILTER_RESULTS, GATES, SENT, TOKEN_KINDS
+from pinch_server.core.extraction.classes import CLASS_NAMES
+from pinch_server.observe.extraction import (
+    CALL_RESULTS,
+    FALLBACKS,
+    FILTER_RESULTS,
+    FOUND,
+    GATES,
+    NOTES,
+    REASONS,
+    REPAIRS,
+    SENT,
+    TOKEN_KINDS,
+)
 from pinch_server.observe.labels import (
     ACTIONS,
     EMBEDDER_FAULTS,
@@ -42,6 +54,12 @@ def metrics_page() -> str:
         "outcome": RELEVANCE_OUTCOMES,
         "fault": EMBEDDER_FAULTS,
         "gate": GATES,
+        "reason": REASONS,
+        "content_class": CLASS_NAMES,
+        "found": FOUND,
+        "note": NOTES,
+        "fallback": FALLBACKS,
+        "repair": REPAIRS,
         "call": CALL_RESULTS,
         "filter": FILTER_RESULTS,
         "sent": SENT,

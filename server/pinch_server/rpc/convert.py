@@ -365,6 +365,7 @@ def _write_considering(written: pb.ExtractionDecision, told: Considering) -> Non
         written.sent_tokens = told.sent_tokens
     written.fresh = told.is_fresh
     written.cache_state = _CACHE_NUMBERS[told.state]
+    written.notes.extend(told.notes)
     if told.content_class:
         written.removed_share = told.removed_share
         written.reuses = told.reuses

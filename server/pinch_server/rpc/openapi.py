@@ -238,14 +238,24 @@ def _state() -> dict[str, Any]:
 def _extraction() -> dict[str, Any]:
     counts = {"type": "object", "additionalProperties": _INTEGER}
     usd = {"type": "string", "description": "USD, with six decimals."}
+    number = {"type": ["number", "null"]}
     return _object(
         {
             "calls": _INTEGER,
             "truncated": _INTEGER,
             "call_faults": counts,
-            "median_call_seconds": {"type": ["number", "null"]},
+            "mean_call_seconds": number,
+            "median_call_seconds": number,
             "considered": _INTEGER,
             "suppressed": counts,
+            "reasons": counts,
+            "top_reason": _TEXT,
+            "notes": counts,
+            "lookups": _INTEGER,
+            "hit_share": number,
+            "calls_avoided": _INTEGER,
+            "fallbacks": counts,
+            "repairs": counts,
             "filters": counts,
             "sent_fresh": _INTEGER,
             "sent_replayed": _INTEGER,

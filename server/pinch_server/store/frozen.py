@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, Table, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
-from pinch_server.core.extraction.frozen import FrozenText
+from pinch_server.core.extraction.frozen import FrozenText, Settled
 from pinch_server.store.engine import writing
 from pinch_server.store.tables import extraction_forms, extraction_texts
 
@@ -75,7 +75,7 @@ class DatabaseFrozen:
             _LOG.warning("a frozen text cannot be kept: %s", type(error).__name__)
             return None
 
-    def settle(self, proposed: Mapping[bytes, str | None]) -> Mapping[bytes, str | None] | None:
+    def settle(self, proposed: Mapping[bytes, str | None]) -> Settled | None:
         """Settles forms for good: each as proposed unless it was settled before.
 
         Args:
@@ -140,21 +140,18 @@ class DatabaseFrozen:
                 connection.execute(update(table).where(table.c.key.in_(old)).values(used_at=self._now()))
         return found
 
-    def _settle(self, proposed: Mapping[bytes, str | None], gone: Event) -> dict[bytes, str | None]:
+    def _settle(self, proposed: Mapping[bytes, str | None], gone: Event) -> Settled:
         now, table = self._now(), extraction_forms
         settled = self._forms(list(proposed))
-        rows = [
-            {"key": key, "text": proposed[key], "created_at": now}
-            for key in sorted(proposed)
-            if key not in settled
-        ]
-        if rows:
+        new = [key for key in sorted(proposed) if key not in settled]
+        if new:
+            rows = [{"key": key, "text": proposed[key], "created_at": now} for key in new]
             with writing(self._engine) as connection:
                 self._insert(connection, table, rows)
                 if gone.is_set():
                     raise _GoneError
             settled = self._forms(list(proposed))
-        return settled
+        return Settled(settled, frozenset(new))
 
     def _forms(self, keys: Sequence[bytes]) -> dict[bytes, str | None]:
         table, found = extraction_forms, {}

@@ -459,6 +459,7 @@ class ExtractionDecision(_message.Message):
     SAVING_USD_FIELD_NUMBER: _builtins.int
     CALL_USD_FIELD_NUMBER: _builtins.int
     CACHE_STATE_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     message_index: _builtins.int
     """Zero-based index of the message (or input item) in the conversation."""
     block_index: _builtins.int
@@ -488,6 +489,12 @@ class ExtractionDecision(_message.Message):
     """What the call to the model was expected to cost, in USD as decimal text. Empty where nobody reckoned."""
     cache_state: Global___CacheState.ValueType
     """What the provider's prompt cache was taken to hold. What is not known is warm."""
+    @_builtins.property
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What else there is to know, as slugs: `low_yield_content_class` (filters remove little of such text, and the
+        economic gate declined), `cheap_model_price_unconfigured` (what a call costs is a guess). More may be added.
+        """
+
     def __init__(
         self,
         *,
@@ -504,10 +511,11 @@ class ExtractionDecision(_message.Message):
         saving_usd: _builtins.str = ...,
         call_usd: _builtins.str = ...,
         cache_state: Global___CacheState.ValueType = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_sent_tokens", b"_sent_tokens", "block_index", b"block_index", "sent_tokens", b"sent_tokens"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_sent_tokens", b"_sent_tokens", "block_index", b"block_index", "cache_state", b"cache_state", "call_usd", b"call_usd", "content_class", b"content_class", "fresh", b"fresh", "gate", b"gate", "message_index", b"message_index", "reason", b"reason", "removed_share", b"removed_share", "reuses", b"reuses", "saving_usd", b"saving_usd", "sent_tokens", b"sent_tokens", "tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_sent_tokens", b"_sent_tokens", "block_index", b"block_index", "cache_state", b"cache_state", "call_usd", b"call_usd", "content_class", b"content_class", "fresh", b"fresh", "gate", b"gate", "message_index", b"message_index", "notes", b"notes", "reason", b"reason", "removed_share", b"removed_share", "reuses", b"reuses", "saving_usd", b"saving_usd", "sent_tokens", b"sent_tokens", "tokens", b"tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__block_index: _TypeAlias = _typing.Literal["block_index"]  # noqa: Y015
     _WhichOneofArgType__block_index: _TypeAlias = _typing.Literal["_block_index", b"_block_index"]  # noqa: Y015

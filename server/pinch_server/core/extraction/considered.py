@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from pinch_server.core.conversation import Message
 from pinch_server.core.extraction.candidate_gate import Gate
@@ -41,6 +42,38 @@ class ExtractionCall:
     is_dry: bool = False
 
 
+class Found(StrEnum):
+    """What was found of a result among what is frozen; only results that reach the floor, and hits, count."""
+
+    TEXT = "text"
+    """A filter's text: no call is needed."""
+    REFUSAL = "refusal"
+    """That a filter was refused: no call is made."""
+    UNDER_WAY = "under_way"
+    """A filter that is being written, or was given up a moment ago: no second call is made."""
+    NOTHING = "nothing"
+
+
+class Fallback(StrEnum):
+    """Why a result is sent as an excerpt that may have been sent extracted."""
+
+    LOST = "lost"
+    """It was sent trimmed before, and nobody knows how: that word is lost, or there was no extraction."""
+    UNAVAILABLE = "unavailable"
+    """The database did not say in time how it was sent before."""
+    UNFIT = "unfit"
+    """The text that was sent before is longer than the excerpt now: the limits have changed."""
+
+
+class Note(StrEnum):
+    """What there is to know beside the gate that decided."""
+
+    LOW_YIELD = "low_yield_content_class"
+    """The economic gate declined, and filters remove little of texts of this class."""
+    UNPRICED = "cheap_model_price_unconfigured"
+    """Nobody said what the extraction model charges, so what a call costs is a guess."""
+
+
 @dataclass(frozen=True, slots=True)
 class Considering:
     """What became of one result, with what was weighed.
@@ -59,6 +92,8 @@ class Considering:
         saving_usd: What that would be worth (USD).
         call_usd: What the call was expected to cost (USD).
         state: What the provider's cache was taken to hold.
+        found: What was found of it among what is frozen; None where that does not count.
+        notes: What else there is to know.
     """
 
     message: int
@@ -74,6 +109,8 @@ class Considering:
     reuses: int = 0
     saving_usd: float = 0.0
     call_usd: float = 0.0
+    found: Found | None = None
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +127,7 @@ class Job:
         session_key: Where one for this session alone is kept.
         aim_chars: How long the rest may be at most, or it is of no use (code points).
         reference: Names the original; empty where none is kept.
+        considering: How it came that it is to be written; None where nobody weighed it.
     """
 
     text: str
@@ -101,6 +139,7 @@ class Job:
     session_key: bytes
     aim_chars: int
     reference: str = ""
+    considering: Considering | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What was made of a content once, and is sent again as it was."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,19 @@ class FrozenText:
 
     text: str | None
     reason: str = ACCEPTED
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """In which forms results are sent.
+
+    Attributes:
+        forms: For each key a text, or None for the elision.
+        new: The keys that nobody had settled before.
+    """
+
+    forms: Mapping[bytes, str | None]
+    new: frozenset[bytes] = frozenset()
 
 
 def content_id(text: str) -> str:

@@ -13,6 +13,10 @@ const GATES = {
   refused_before: "refused before", economic_gate: "would cost more than it saves",
   over_cold_sweep_cap: "cap of a cold sweep", over_per_request_cap: "cap of a request", over_per_session_cap: "cap of a session",
 };
+const REASONS = {
+  "suppressed: disabled by default on caching backends (measured net-negative)": "the provider caches prompts",
+  "cache-aware, saving below call cost": "saves less than it costs, warm cache",
+};
 const at = (id) => document.getElementById(`extraction-${id}`);
 const sum = (counts) => Object.values(counts).reduce((total, value) => total + value, 0);
 const ordered = (counts) => Object.entries(counts).sort(([, one], [, other]) => other - one);
@@ -31,12 +35,14 @@ export function show(found) {
   at("net").classList.toggle("problem", found.net_usd.startsWith("-"));
   at("value-aside").textContent = `${count(found.saved_tokens)} tokens shorter than they came`;
   rows("extraction-suppressed", found.suppressed, GATES);
+  rows("extraction-reasons", found.reasons, REASONS);
   rows("extraction-filters", found.filters, {});
 }
 
 function calls(found) {
-  const parts = [`median ${milliseconds(found.median_call_seconds == null ? null : found.median_call_seconds * 1000)}`, `${count(found.truncated)} truncated`];
+  const parts = [`${count(found.calls_avoided)} spared`, `median ${milliseconds(found.median_call_seconds == null ? null : found.median_call_seconds * 1000)}`, `${count(found.truncated)} truncated`];
   const [worst] = ordered(found.call_faults);
+  if (sum(found.repairs)) parts.push(`${count(found.repairs.fixed ?? 0)} of ${count(sum(found.repairs))} repaired`);
   if (worst) parts.push(`${count(sum(found.call_faults))} not answered (${slug(worst[0])})`);
   return parts.join(", ");
 }

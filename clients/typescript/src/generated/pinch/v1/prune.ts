@@ -698,6 +698,11 @@ export interface ExtractionDecision {
   readonly callUsd: string;
   /** What the provider's prompt cache was taken to hold. What is not known is warm. */
   readonly cacheState: CacheState;
+  /**
+   * What else there is to know, as slugs: `low_yield_content_class` (filters remove little of such text, and the
+   * economic gate declined), `cheap_model_price_unconfigured` (what a call costs is a guess). More may be added.
+   */
+  readonly notes: readonly string[];
 }
 
 /** ChatMessages is a conversation as typed messages, oldest first. */
@@ -1482,6 +1487,7 @@ function createBaseExtractionDecision(): ExtractionDecision {
     savingUsd: "",
     callUsd: "",
     cacheState: CacheState.UNSPECIFIED,
+    notes: [],
   };
 }
 
@@ -1525,6 +1531,9 @@ export const ExtractionDecision: MessageFns<ExtractionDecision> = {
     }
     if (message.cacheState !== CacheState.UNSPECIFIED) {
       writer.uint32(104).int32(cacheStateToNumber(message.cacheState));
+    }
+    for (const v of message.notes) {
+      writer.uint32(114).string(v!);
     }
     return writer;
   },
@@ -1646,6 +1655,14 @@ export const ExtractionDecision: MessageFns<ExtractionDecision> = {
             message.cacheState = cacheStateFromJSON(reader.int32());
             continue;
           }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.notes.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1676,6 +1693,7 @@ export const ExtractionDecision: MessageFns<ExtractionDecision> = {
     message.savingUsd = object.savingUsd ?? "";
     message.callUsd = object.callUsd ?? "";
     message.cacheState = object.cacheState ?? CacheState.UNSPECIFIED;
+    message.notes = object.notes?.map((e) => e) || [];
     return message;
   },
 };
