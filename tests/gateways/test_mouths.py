@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.gateways.headers import NAMES, read_headers
 from tests.gateways.ports import Port, Stuck, opened
 from tests.rpc.conversations import body, messages
@@ -419,10 +420,41 @@ def test_a_mouth_takes_posts_alone(port: Port) -> None:
 
 def test_every_header_is_read() -> None:
     """Each header that is documented as understood is understood, and no other."""
-    texts = {"stability": "replay", "trim-style": "keyed", "format": "anthropic", "route": "routed"}
+    texts = {
+        "stability": "replay",
+        "trim-style": "keyed",
+        "format": "anthropic",
+        "route": "routed",
+        "cache-state": "none",
+    }
     for name in NAMES:
         key = name.removeprefix("x-pinch-")
         for text in (texts.get(key, "1"),):
             assert read_headers({name: text}).violations == (), name
     (violation,) = read_headers({"x-pinch-nonsense": "1"}).violations
     assert violation.field == "x-pinch-nonsense"
+
+
+def test_what_is_known_of_the_cache_is_read() -> None:
+    """The state, the time to live and the calls to come reach the decision as a client's words do."""
+    headers = {"x-pinch-cache-state": "Cold", "x-pinch-cache-ttl-seconds": "300"}
+    asked = read_headers({**headers, "x-pinch-expected-further-calls": "0"})
+    assert asked.violations == ()
+    assert asked.context.cache == CacheContext(CacheState.COLD, ttl_seconds=300, further_calls=0)
+    assert read_headers({}).context.cache == CacheContext()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "mend"),
+    [
+        ("cache-state", "lukewarm", "give one of warm, cold, none"),
+        ("cache-ttl-seconds", "-1", "give a whole number from 0 on"),
+        ("expected-further-calls", "many", "give a whole number"),
+        ("expected-further-calls", "99999999999", "give a whole number from 0 on"),
+    ],
+)
+def test_a_cache_that_cannot_be_is_refused(name: str, text: str, mend: str) -> None:
+    """A state that is none and a count below zero are told with what to give."""
+    (violation,) = read_headers({f"x-pinch-{name}": text}).violations
+    assert violation.field == f"x-pinch-{name}"
+    assert mend in violation.problem

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pinch_server.core.limits import Stability, TrimStyle, Violation
+from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import CallContext
 from pinch_server.formats.format import Format
 
@@ -37,6 +38,13 @@ def _whole(text: str) -> int:
         raise ValueError("a whole number") from None
 
 
+def _count(text: str) -> int:
+    count = _whole(text)
+    if not 0 <= count < 2**31:
+        raise ValueError("a whole number from 0 on")
+    return count
+
+
 def _share(text: str) -> float:
     try:
         return float(text)
@@ -48,7 +56,7 @@ def _globs(text: str) -> tuple[str, ...]:
     return tuple(glob.strip() for glob in text.split(",")) if text.strip() else ()
 
 
-def _choice(kind: type[Stability | TrimStyle | Format]) -> Callable[[str], object]:
+def _choice(kind: type[Stability | TrimStyle | Format | CacheState]) -> Callable[[str], object]:
     def read(text: str) -> object:
         try:
             return kind(text.lower())
@@ -90,6 +98,9 @@ _OTHERS: Final[Mapping[str, Callable[[str], object]]] = {
     "prompt_rate": str,
     "cached_rate": str,
     "cache_write_rate": str,
+    "cache_state": _choice(CacheState),
+    "cache_ttl_seconds": _count,
+    "expected_further_calls": _count,
 }
 NAMES: Final = tuple(f"{PREFIX}{name.replace('_', '-')}" for name in (*_LIMITS, *_OTHERS))
 """Every header that is understood."""
@@ -146,6 +157,11 @@ def read_headers(headers: Mapping[str, str]) -> Asked:
             prompt_rate=read.get("prompt_rate", ""),
             cached_rate=read.get("cached_rate", ""),
             cache_write_rate=read.get("cache_write_rate", ""),
+            cache=CacheContext(
+                state=read.get("cache_state"),
+                ttl_seconds=read.get("cache_ttl_seconds"),
+                further_calls=read.get("expected_further_calls"),
+            ),
         ),
         format=read.get("format"),
         dry_run=read.get("dry_run", False),
