@@ -11,7 +11,9 @@ from typing import Any
 import grpc
 import pytest
 
+from pinch.v1 import insight_pb2
 from pinch.v1 import prune_pb2 as pb
+from pinch.v1.insight_pb2_grpc import InsightServiceStub
 from pinch.v1.prune_pb2_grpc import PruneServiceStub
 from pinch_server.app import App
 from pinch_server.settings import (
@@ -265,3 +267,45 @@ def test_the_days_money_bounds_the_calls(tmp_path: Path, server: ModelServer) ->
         assert extractions(reply) == []
         assert metric(app, 'pinch_extraction_calls_total{call="spend_cap"}') > 0
     assert server.requests == []
+
+
+def test_bills_show_that_nothing_is_cached(tmp_path: Path, server: ModelServer) -> None:
+    """Where no call of a session is billed for cached tokens there is no cache, and the gate opens."""
+    with serving(tmp_path, server, economic_gate=True) as app:
+        states = []
+        for end in [*points(LONG)[-5:], len(LONG)]:
+            reply = called(app, LONG[:end], cache=pb.CacheContext(), session_id="s")
+            states.append({told.cache_state for told in reply.extractions})
+            reported(app, reply.decision_id, pb.TokenUsage(prompt_tokens=50_000, cached_tokens=0))
+        assert states[:4] == 4 * [{pb.CACHE_STATE_WARM}]
+        assert states[4:] == 2 * [{pb.CACHE_STATE_NONE}]
+        usage = pb.TokenUsage(prompt_tokens=50_000, cached_tokens=40_000)
+        reported(app, reply.decision_id, usage)
+        again = called(app, LONG, cache=pb.CacheContext(), session_id="s")
+        assert {told.cache_state for told in again.extractions} == {pb.CACHE_STATE_WARM}
+        other = called(app, LONG, cache=pb.CacheContext(), session_id="another")
+        assert {told.cache_state for told in other.extractions} == {pb.CACHE_STATE_WARM}
+    assert server.requests
+
+
+def reported(app: App, decision_id: str, usage: pb.TokenUsage) -> None:
+    """Reports what a decision's call was billed, and waits until the database has it."""
+    request = pb.ReportOutcomeRequest(
+        decision_id=decision_id, outcome=pb.OUTCOME_DISPATCHED, usage=usage, selected_model="m"
+    )
+    with grpc.insecure_channel(app.addresses.grpc) as channel:
+        assert PruneServiceStub(channel).ReportOutcome(request, timeout=60).persisted
+        insight = InsightServiceStub(channel)
+        asked = insight_pb2.GetDecisionRequest(decision_id=decision_id)
+
+        def is_there() -> bool:
+            try:
+                found = insight.GetDecision(asked, timeout=60)
+            except grpc.RpcError:
+                return False
+            return bool(
+                found.decision.usage.cached_tokens == usage.cached_tokens
+                and found.decision.usage.prompt_tokens
+            )
+
+        until(is_there)

@@ -264,7 +264,8 @@ class Serving:
                 store.frozen,
                 store.spending(given.daily_usd),
                 originals,
-                log_filter,
+                past_calls=store.past_calls,
+                log_filter=log_filter,
             )
         except SandboxError as error:
             raise StartError(f"{error}; or set extract.enabled to false") from error

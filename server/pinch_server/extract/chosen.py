@@ -29,6 +29,7 @@ from pinch_server.extract.prompts.context import ContextMode
 from pinch_server.extract.prompts.task import PROMPT_VERSION
 from pinch_server.extract.recording import MadeWith
 from pinch_server.extract.sandbox import Sandbox
+from pinch_server.extract.weighing import RemembersCalls
 from pinch_server.extract.writing import FilterWriter
 from pinch_server.outbound.breaker import Breaker
 from pinch_server.settings import ExtractModelSettings, ExtractSettings
@@ -55,6 +56,8 @@ def open_extractor(
     store: SettlesForms,
     spending: Spending,
     originals: Originals | None = None,
+    *,
+    past_calls: RemembersCalls | None = None,
     log_filter: Callable[[FilterRecord], None] = lambda _: None,
 ) -> tuple[ModelExtractor, Callable[[], None]]:
     """Makes ready what extraction needs; nothing is asked of a model yet.
@@ -67,6 +70,7 @@ def open_extractor(
         store: Keeps texts and forms.
         spending: What a day may cost.
         originals: Keeps originals; None where nobody does.
+        past_calls: Knows the last calls of sessions; None where nobody does.
         log_filter: Takes the record of each filter.
 
     Returns:
@@ -98,7 +102,7 @@ def open_extractor(
         made_with=MadeWith(policy.model, settings.strategy, settings.aggressiveness),
         log=log_filter,
     )
-    extractor = ModelExtractor(policy, filtering, store, observer, originals)
+    extractor = ModelExtractor(policy, filtering, store, observer, originals, past_calls)
 
     def close() -> None:
         # What is under way ends with its endpoint and its sandbox, so that nobody waits for it.

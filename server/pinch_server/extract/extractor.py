@@ -17,7 +17,7 @@ from pinch_server.extract.consideration import (
 from pinch_server.extract.filtering import Filtering
 from pinch_server.extract.policy import ExtractionPolicy
 from pinch_server.extract.remembered import MOST_FROZEN, ContentNames, Recent
-from pinch_server.extract.weighing import Weigher
+from pinch_server.extract.weighing import RemembersCalls, Weigher
 
 
 class ModelExtractor:
@@ -29,6 +29,7 @@ class ModelExtractor:
         store: Keeps texts and forms.
         observer: Counts.
         originals: Keeps originals; None where nobody does.
+        past_calls: Knows the last calls of sessions; None where nobody does.
     """
 
     def __init__(
@@ -38,11 +39,12 @@ class ModelExtractor:
         store: SettlesForms,
         observer: ExtractionObserver,
         originals: Originals | None = None,
+        past_calls: RemembersCalls | None = None,
     ) -> None:
         self._parts = Parts(
             policy, filtering, store, observer, originals, ContentNames(), Recent(4 * MOST_FROZEN)
         )
-        self._weigher = Weigher(policy)
+        self._weigher = Weigher(policy, past_calls)
 
     def consider(self, call: ExtractionCall) -> Considered:
         """Puts extractions in the place of elisions, and names the results that need a filter.

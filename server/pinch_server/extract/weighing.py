@@ -1,13 +1,13 @@
 """Taking the results of one call through the gates, and remembering of the session what they need."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Final
+from typing import Final, Protocol
 
 from pinch_server.core.extraction.candidate_gate import Around, Candidate, Gate, Known, capped, gate_of
 from pinch_server.core.extraction.classes import classify
-from pinch_server.core.extraction.cold import certain_state, idle_seconds
+from pinch_server.core.extraction.cold import PastCall, certain_state
 from pinch_server.core.extraction.considered import Considering, ExtractionCall, Found, Note
 from pinch_server.core.extraction.economics import (
     GOAL_TOKENS,
@@ -159,24 +159,37 @@ class Weighing:
         )
 
 
+class RemembersCalls(Protocol):
+    """Knows the last calls of sessions."""
+
+    def recent(self, session: str) -> Sequence[PastCall] | None:
+        """A session's last calls, newest first; None when nobody tells."""
+        ...
+
+
 class Weigher:
     """Begins the weighing of calls. Shared by threads.
 
     Args:
         policy: What the operator has set.
+        past_calls: Knows the last calls of sessions; None where nobody does.
     """
 
-    def __init__(self, policy: ExtractionPolicy) -> None:
+    def __init__(self, policy: ExtractionPolicy, past_calls: RemembersCalls | None = None) -> None:
         self._policy = policy
+        self._past_calls = past_calls
         self._sessions: Recent[str, SessionFacts] = Recent(MOST_SESSIONS)
         self._seen: Recent[tuple[str, str], bool] = Recent(MOST_SEEN)
+        self._called: Recent[str, int] = Recent(MOST_SESSIONS)
 
     def begin(self, call: ExtractionCall, learned: Learned) -> Weighing:
         """Takes a call through the gates of requests."""
         policy, tally = self._policy, call.tally
-        session = f"{call.tenant}\0{call.session or tally.digest(min(2, len(tally.messages))).hex()}"
+        alias = f"{call.tenant}\0{tally.digest(min(2, len(tally.messages))).hex()}"
+        session = f"{call.tenant}\0{call.session}" if call.session else alias
         facts = self._sessions.get(session) or SessionFacts()
-        state = certain_state(call.cache, call.now_micros)
+        reading = certain_state(call.cache, call.now_micros, self._past(call, alias))
+        state = reading.state
         goal = goal_text(tally.messages)
         total = call.plan.stats.original_tokens
         opened = open_request(
@@ -189,7 +202,7 @@ class Weigher:
                 facts.previous_tokens,
                 state is CacheState.COLD,
                 # A caller that says the cache is cold has waited long enough.
-                inf if call.cache.state is CacheState.COLD else idle_seconds(call.cache, call.now_micros),
+                inf if call.cache.state is CacheState.COLD else reading.idle_seconds,
                 facts.qualified,
             ),
         )
@@ -215,3 +228,20 @@ class Weigher:
             learned,
             lambda content: self._seen.add((call.tenant, content), True),
         )
+
+    def _past(self, call: ExtractionCall, alias: str) -> Sequence[PastCall]:
+        """The session's last calls, and when a conversation that began alike was last seen here.
+
+        A session may have changed its name, and its last call may not be in the database yet: the later of
+        the two holds. Where nobody tells of a session, it is as good as new.
+        """
+        seen = self._called.get(alias)
+        if not call.is_dry:
+            self._called.put(alias, call.now_micros)
+        if self._past_calls is None or call.session is None or call.cache.state is not None:
+            return ()
+        past = self._past_calls.recent(call.session)
+        if not past:
+            return ()
+        is_later = seen is not None and seen > past[0].at_micros
+        return (PastCall(seen), *past) if seen is not None and is_later else past

@@ -7,9 +7,8 @@ what was to be written for a caller that has gone is not written.
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from threading import Event, Lock
-from typing import Final, TypeVar
+from threading import Event
+from typing import Final
 
 from sqlalchemy import Connection, Engine, Table, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -18,19 +17,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from pinch_server.core.extraction.frozen import FrozenText, Settled
 from pinch_server.store.engine import writing
 from pinch_server.store.tables import extraction_forms, extraction_texts
+from pinch_server.store.waiting import WAIT_SECONDS, GoneError, Waiting
 
-WAIT_SECONDS: Final = 0.3
-"""How long a call waits for the database (seconds)."""
 _BATCH: Final = 500
 _TOUCHED_MICROS: Final = 3_600_000_000
 """A text's last use is noted once an hour at most."""
-_THREADS: Final = 4
 _LOG: Final = logging.getLogger(__name__)
-_Found = TypeVar("_Found")
-
-
-class _GoneError(Exception):
-    """Nobody waits for what is being written any more."""
 
 
 class DatabaseFrozen:
@@ -51,15 +43,11 @@ class DatabaseFrozen:
     ) -> None:
         self._engine = engine
         self._now = now
-        self._wait_seconds = wait_seconds
-        self._lock = Lock()
-        self._waiting = 0
-        # Their threads start with the first use: most services never have one.
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="pinch-frozen")
+        self._waiting = Waiting("frozen texts", wait_seconds)
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, FrozenText] | None:
         """The texts of those keys that have one, or a refusal; None when nobody tells in time."""
-        return self._waited(lambda _gone: self._find(keys))
+        return self._waiting.ask(lambda _gone: self._find(keys))
 
     def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText | None:
         """Keeps a text unless there is one; gives the one that is kept, None when the database does not.
@@ -84,46 +72,11 @@ class DatabaseFrozen:
         Returns:
             What holds; None when the database did not say in time, and then nothing was settled.
         """
-        return self._waited(lambda gone: self._settle(proposed, gone))
+        return self._waiting.ask(lambda gone: self._settle(proposed, gone))
 
     def close(self) -> None:
         """Finishes what is under way, and ends the threads."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
-
-    def _waited(self, work: Callable[[Event], _Found]) -> _Found | None:
-        gone = Event()
-        with self._lock:
-            if self._waiting >= _THREADS:
-                # The database hangs: those who wait have found out, the others need not.
-                return None
-            self._waiting += 1
-        try:
-            future: Future[_Found] = self._threads.submit(self._done, work, gone)
-        except RuntimeError:
-            # Closed under a call that was not finished in time.
-            self._leave()
-            return None
-        try:
-            return future.result(self._wait_seconds)
-        except (TimeoutError, CancelledError, _GoneError):
-            gone.set()
-            if future.cancel():
-                self._leave()
-            return None
-        except (SQLAlchemyError, KeyError) as error:
-            # By its type alone: a driver's message may hold the URL, and a statement's the text.
-            _LOG.warning("frozen texts cannot be read or kept: %s", type(error).__name__)
-            return None
-
-    def _done(self, work: Callable[[Event], _Found], gone: Event) -> _Found:
-        try:
-            return work(gone)
-        finally:
-            self._leave()
-
-    def _leave(self) -> None:
-        with self._lock:
-            self._waiting -= 1
+        self._waiting.close()
 
     def _find(self, keys: Sequence[bytes]) -> dict[bytes, FrozenText]:
         table, found, old = extraction_texts, {}, []
@@ -149,7 +102,7 @@ class DatabaseFrozen:
             with writing(self._engine) as connection:
                 self._insert(connection, table, rows)
                 if gone.is_set():
-                    raise _GoneError
+                    raise GoneError
             settled = self._forms(list(proposed))
         return Settled(settled, frozenset(new))
 

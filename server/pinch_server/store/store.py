@@ -8,6 +8,7 @@ from pinch_server.store.frozen import DatabaseFrozen
 from pinch_server.store.insight import DatabaseInsight
 from pinch_server.store.observer import StoreObserver
 from pinch_server.store.originals import DatabaseOriginals
+from pinch_server.store.past_calls import DatabasePastCalls
 from pinch_server.store.recorder import JournalRecorder
 from pinch_server.store.spending import DatabaseSpending
 from pinch_server.store.vectors import DatabaseVectors
@@ -53,6 +54,7 @@ class Store:
         )
         self.vectors = DatabaseVectors(self._engine)
         self.frozen = DatabaseFrozen(self._engine)
+        self.past_calls = DatabasePastCalls(self._engine)
         self.originals: DatabaseOriginals | None = None
 
     def keep_originals(
@@ -80,6 +82,7 @@ class Store:
         self.recorder.close()
         self.vectors.close()
         self.frozen.close()
+        self.past_calls.close()
         if self.originals is not None:
             self.originals.close()
         self._engine.dispose()
