@@ -150,6 +150,7 @@ def replica(
         seconds=policy.seconds,
         most_waiting=8,
         shares=policy.shares,
+        marking=policy.marking,
     )
     extractor = ModelExtractor(policy, filtering, frozen, metrics.extraction, originals)
     decider = Decider(

@@ -3,8 +3,9 @@
 import pytest
 
 from pinch_server.core.extraction.economics import HAIKU, ModelPrices
-from pinch_server.extract.chosen import prices_of
-from pinch_server.settings import ExtractModelSettings
+from pinch_server.core.extraction.form import Marking
+from pinch_server.extract.chosen import policy_of, prices_of
+from pinch_server.settings import ExtractModelSettings, ExtractSettings
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,20 @@ from pinch_server.settings import ExtractModelSettings
 def test_a_price_that_is_set_holds(given: dict[str, str], expected: ModelPrices | None) -> None:
     """Each price is the one that is set, zero too, else follows from the input's or from the name."""
     assert prices_of(ExtractModelSettings.model_validate(given)) == expected
+
+
+@pytest.mark.parametrize("mode", list(Marking))
+@pytest.mark.parametrize("keeps_originals", [False, True])
+def test_only_what_names_its_original_is_shared(mode: Marking, keeps_originals: bool) -> None:
+    """Other sessions may have a rewritten text where its original is kept and its marker names it."""
+    policy = policy_of(ExtractSettings(marker_mode=mode), keeps_originals=keeps_originals)
+    assert policy.marking is mode
+    assert policy.shares is (keeps_originals and mode is Marking.FULL)
+
+
+def test_each_marker_mode_has_texts_of_its_own() -> None:
+    """What was frozen with one marker is not sent where another is set."""
+    made = {
+        policy_of(ExtractSettings(marker_mode=mode), keeps_originals=False).fingerprint for mode in Marking
+    }
+    assert len(made) == len(Marking)

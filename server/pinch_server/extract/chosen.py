@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pinch_server.core.counting import Counter
 from pinch_server.core.extraction.candidate_gate import Caps
 from pinch_server.core.extraction.economics import HAIKU, ModelPrices
+from pinch_server.core.extraction.form import Marking
 from pinch_server.core.extraction.guard import window_of
 from pinch_server.core.extraction.record import FilterRecord
 from pinch_server.core.extraction.request_gate import Rules
@@ -79,7 +80,7 @@ def open_extractor(
     Raises:
         SandboxError: Programs cannot be run here.
     """
-    policy = policy_of(settings, shares=originals is not None)
+    policy = policy_of(settings, keeps_originals=originals is not None)
     sandbox = Sandbox()
     sandbox.start()
     model = _model(settings.model, observer, monotonic, spending) if policy.needs_model else None
@@ -99,6 +100,7 @@ def open_extractor(
         seconds=policy.seconds,
         most_waiting=settings.queue,
         shares=policy.shares,
+        marking=policy.marking,
         made_with=MadeWith(policy.model, settings.strategy, settings.aggressiveness),
         log=log_filter,
     )
@@ -114,12 +116,12 @@ def open_extractor(
     return extractor, close
 
 
-def policy_of(settings: ExtractSettings, *, shares: bool) -> ExtractionPolicy:
+def policy_of(settings: ExtractSettings, *, keeps_originals: bool) -> ExtractionPolicy:
     """What the settings say about extraction.
 
     Args:
         settings: The settings.
-        shares: Whether originals are kept, so that a rewritten text may be had by other sessions.
+        keeps_originals: Whether originals are kept, and others may have a text that names its own.
     """
     trigger, cold = settings.trigger, settings.cold_cache
     model = settings.model
@@ -152,7 +154,8 @@ def policy_of(settings: ExtractSettings, *, shares: bool) -> ExtractionPolicy:
         has_gate=settings.economic_gate,
         skips_reads=_SKIPS[settings.skip_reads],
         keep_ratio=FilterOptions().min_keep_ratio,
-        shares=shares,
+        shares=keeps_originals and settings.marker_mode is Marking.FULL,
+        marking=settings.marker_mode,
     )
 
 
@@ -197,6 +200,7 @@ def _fingerprint(settings: ExtractSettings) -> str:
         round(options.min_keep_ratio, 4),
         options.max_chars,
         settings.aggressiveness,
+        settings.marker_mode,
     ]
     return hashlib.sha256(json.dumps(shaping).encode()).hexdigest()[:16]
 

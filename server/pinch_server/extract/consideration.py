@@ -7,6 +7,7 @@ from typing import Final, Protocol
 from pinch_server.core.extraction.candidate_gate import Gate, Known
 from pinch_server.core.extraction.considered import Considered, Considering, Fallback, Found, Job
 from pinch_server.core.extraction.economics import PromptPrices
+from pinch_server.core.extraction.form import Marking
 from pinch_server.core.extraction.frozen import FrozenText, Settled, form_key, text_key
 from pinch_server.core.extraction.seats import Seat, fits, with_extractions
 from pinch_server.core.limits import PLAIN_KEPT_CHARS
@@ -216,7 +217,11 @@ class Consideration:
             self._parts.observer.extraction_fell_back(why)
 
     def _fits(self, text: str, seat: Seat) -> bool:
-        return seat.elided is not None and fits(text, seat.elided, self._call.tally.counter)
+        if seat.elided is None or not fits(text, seat.elided, self._call.tally.counter):
+            return False
+        # Without its last line a text is told from a result to be elided by being too short for that.
+        is_unmarked = self._parts.policy.marking is Marking.OFF
+        return not is_unmarked or len(text) <= self._call.limits.max_summarize_chars
 
     def _tell(self, sent: Mapping[int, str]) -> None:
         """Says of every trimmed result how it is sent, and why."""
@@ -286,6 +291,7 @@ class Consideration:
         call, policy = self._call, self._parts.policy
         text = seat.part.text if seat.part is not None else ""
         content, originals = self._parts.names.of(text), self._parts.originals
+        is_named = policy.marking is Marking.FULL
 
         def key(origin: str) -> bytes:
             return text_key(
@@ -300,9 +306,16 @@ class Consideration:
             tenant=call.tenant,
             shared_key=key(""),
             session_key=key(self._origin),
-            aim_chars=(len(seat.elided) if seat.elided else PLAIN_KEPT_CHARS) - _CLOSING_CHARS,
-            reference=originals.reference(call.tenant, text) if originals is not None else "",
+            aim_chars=self._aim(seat),
+            reference=originals.reference(call.tenant, text) if originals is not None and is_named else "",
         )
+
+    def _aim(self, seat: Seat) -> int:
+        """How long what a filter leaves may be to be of use (code points)."""
+        most = len(seat.elided) if seat.elided else PLAIN_KEPT_CHARS
+        if self._parts.policy.marking is Marking.OFF:
+            return min(most, PLAIN_KEPT_CHARS)
+        return most - _CLOSING_CHARS
 
 
 def _known(frozen: FrozenText | None) -> Known:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pinch_server.core.extraction.candidate_gate import Caps
 from pinch_server.core.extraction.economics import ModelPrices
+from pinch_server.core.extraction.form import Marking
 from pinch_server.core.extraction.request_gate import Rules
 
 
@@ -27,6 +28,7 @@ class ExtractionPolicy:
         prompt_version: Names the prompts and what the checks mean.
         fingerprint: Every setting that shapes a result.
         shares: Whether rewritten texts are for all sessions of a tenant.
+        marking: What stands under an extracted result.
     """
 
     rules: Rules
@@ -44,3 +46,4 @@ class ExtractionPolicy:
     skips_reads: bool | None = None
     keep_ratio: float = 0.05
     shares: bool = False
+    marking: Marking = Marking.FULL

@@ -4,6 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
+from pinch_server.core.extraction.form import Marking
 from pinch_server.core.extraction.request_gate import FireOn
 from pinch_server.core.limits import Bound
 from pinch_server.settings import checks
@@ -130,6 +131,11 @@ class ExtractSettings(BaseModel, frozen=True, extra="forbid"):
     )
     rewrite: bool = Field(
         default=True, description="Whether a filter may rewrite lines; false: it only leaves some out."
+    )
+    marker_mode: Marking = Field(
+        default=Marking.FULL,
+        description="What is said under a filtered result; full: how much is gone and, with originals, how to"
+        " get it; summary: how much is gone; off: nothing.",
     )
     skip_reads: Literal["auto", "on", "off"] = Field(
         default="auto",

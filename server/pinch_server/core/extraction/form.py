@@ -1,11 +1,13 @@
 """The form in which an extracted result is sent, and how it is known again for what it is.
 
 What a filter left, its summary, and a line that says how much is gone. As with an elision, the shape alone
-tells: a pruned conversation that comes back is not pruned again.
+tells: a pruned conversation that comes back is not pruned again. Without those lines its length tells: it is
+never so long that it would be elided.
 """
 
 import re
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Final
 
 from pinch_server.core.limits import PLAIN_KEPT_CHARS
@@ -19,7 +21,24 @@ _CLOSING: Final = re.compile(
 )
 
 
-def extracted(original: str, projected: str, summary: str = "", reference: str = "") -> str:
+class Marking(StrEnum):
+    """What stands under an extracted result."""
+
+    FULL = "full"
+    """The summary, how much is gone, and where originals are kept how to get the whole."""
+    SUMMARY = "summary"
+    """The summary and how much is gone."""
+    OFF = "off"
+    """Nothing: the agent is not told."""
+
+
+def extracted(
+    original: str,
+    projected: str,
+    summary: str = "",
+    reference: str = "",
+    marking: Marking = Marking.FULL,
+) -> str:
     """An extracted result as it is sent.
 
     Args:
@@ -27,11 +46,14 @@ def extracted(original: str, projected: str, summary: str = "", reference: str =
         projected: What a filter left of it.
         summary: One line on what is gone; empty for none.
         reference: Names the original; empty where none is kept.
+        marking: What stands under it.
     """
     kept = projected.rstrip("\n")
+    if marking is Marking.OFF:
+        return kept
     said = " ".join(summary.split())[:SUMMARY_CHARS]
     removed = max(1, len(original) - len(kept))
-    whole = f"; the whole: pinch expand {reference}" if reference else ""
+    whole = f"; the whole: pinch expand {reference}" if reference and marking is Marking.FULL else ""
     closing = f"[...{removed:,} of {len(original):,} chars trimmed by a filter{whole}...]"
     return "\n".join(line for line in (kept, f"[{said}]" if said else "", closing) if line)
 
