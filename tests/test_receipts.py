@@ -43,6 +43,7 @@ def test_every_edit_has_its_line() -> None:
         assert (trim.message, trim.block, trim.part) == (edit.message, edit.block, edit.old.index)
         assert (trim.action, trim.reason, trim.is_new) == (edit.action, edit.reason, edit.is_new)
         assert (trim.tokens_before, trim.tokens_after) == (edit.tokens_before, edit.tokens_after)
+        assert trim.is_extracted is edit.is_extracted is False
         assert trim.tool == "read_file"
     new = sum(edit.is_new for edit in edits)
     assert row.trimmed_tools == (f"read_file {new}" if new else None)

@@ -16,6 +16,8 @@ from pinch.v1 import prune_pb2 as pb
 from pinch.v1.insight_pb2_grpc import InsightServiceStub
 from pinch.v1.prune_pb2_grpc import PruneServiceStub
 from pinch_server.app import App
+from pinch_server.cli.receipt import receipt_lines
+from pinch_server.rpc.insight_convert import shown_fields
 from pinch_server.settings import (
     ExtractModelSettings,
     ExtractSettings,
@@ -288,6 +290,35 @@ def test_bills_show_that_nothing_is_cached(tmp_path: Path, server: ModelServer) 
     assert server.requests
 
 
+def test_the_receipt_tells_extractions(tmp_path: Path, server: ModelServer) -> None:
+    """The stored receipt says of each trim whether a filter made it, as the reply did."""
+    with serving(tmp_path, server) as app:
+        reply = called(app, CHAT)
+        with grpc.insecure_channel(app.addresses.grpc) as channel:
+            trims = list(decision_of(channel, reply.decision_id).trims)
+        told = {edit.message_index: edit.extracted for edit in reply.edits}
+        assert {trim.message_index: trim.extracted for trim in trims} == told
+        assert any(told.values())
+        shown = "\n".join(receipt_lines([shown_fields(trim) for trim in trims]))
+        assert shown.count("filtered") == sum(told.values())
+
+
+def decision_of(channel: grpc.Channel, decision_id: str) -> insight_pb2.GetDecisionResponse:
+    """A decision, once the database has it."""
+    found = []
+
+    def is_there() -> bool:
+        try:
+            asked = insight_pb2.GetDecisionRequest(decision_id=decision_id)
+            found.append(InsightServiceStub(channel).GetDecision(asked, timeout=60))
+        except grpc.RpcError:
+            return False
+        return True
+
+    until(is_there)
+    return found[0]
+
+
 def reported(app: App, decision_id: str, usage: pb.TokenUsage) -> None:
     """Reports what a decision's call was billed, and waits until the database has it."""
     request = pb.ReportOutcomeRequest(
@@ -295,17 +326,4 @@ def reported(app: App, decision_id: str, usage: pb.TokenUsage) -> None:
     )
     with grpc.insecure_channel(app.addresses.grpc) as channel:
         assert PruneServiceStub(channel).ReportOutcome(request, timeout=60).persisted
-        insight = InsightServiceStub(channel)
-        asked = insight_pb2.GetDecisionRequest(decision_id=decision_id)
-
-        def is_there() -> bool:
-            try:
-                found = insight.GetDecision(asked, timeout=60)
-            except grpc.RpcError:
-                return False
-            return bool(
-                found.decision.usage.cached_tokens == usage.cached_tokens
-                and found.decision.usage.prompt_tokens
-            )
-
-        until(is_there)
+        until(lambda: decision_of(channel, decision_id).decision.usage == usage)

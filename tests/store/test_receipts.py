@@ -1,9 +1,12 @@
 """Receipts: what is kept of each trim, and for how long."""
 
-from sqlalchemy import Engine, func, select
+import json
+
+from sqlalchemy import Engine, func, select, update
 
 from pinch_server.core.decision import Trim
 from pinch_server.store import decisions, retention
+from pinch_server.store.engine import writing
 from pinch_server.store.lines import encode_record, parse_lines
 from pinch_server.store.tables import decision_trims
 from pinch_server.store.writer import DecisionWriter
@@ -12,6 +15,7 @@ from tests.store.samples import NOW, CountingObserver, a_decision, an_id
 TRIMS = (
     Trim(3, None, None, "bash", "elided", "outside_window", True, 12, 9_000, 800, 3_000, 266),
     Trim(5, 1, 0, "", "omitted", "outsized", False, 7, 0, 40, 1_100, 13),
+    Trim(7, None, None, "ls", "elided", "outside_window", True, 12, 9_000, 700, 3_000, 230, True),
 )
 
 
@@ -55,3 +59,14 @@ def test_a_decision_that_repeats_is_told_by_the_receipt_before(
     found = [decisions.get(engine, one.decision_id) for one in (repeated, changed, other)]
     told = [one.decision.trims for one in found if one is not None]
     assert told == [tuple(trim._replace(is_new=False) for trim in TRIMS), (), ()]
+
+
+def test_a_receipt_of_before_extraction_can_be_read(engine: Engine, observer: CountingObserver) -> None:
+    """A line that says nothing of extraction is one of a result that was not extracted."""
+    DecisionWriter(engine, observer).write([a_decision(1, trims=TRIMS[:1])], [], NOW)
+    short = json.dumps([list(TRIMS[0])[:-1]])
+    with writing(engine) as connection:
+        connection.execute(update(decision_trims).values(trims=short))
+    found = decisions.get(engine, an_id(1))
+    assert found is not None
+    assert found.decision.trims == TRIMS[:1]

@@ -39,6 +39,7 @@ class Extracting:
 
     Attributes:
         running: The service.
+        decision_id: The first decision, whose receipt there is.
         gates: What became of each result that a filter was thought of for.
         reasons: What the economic gate said of those that it weighed.
         fresh: Results sent extracted for the first time.
@@ -46,6 +47,7 @@ class Extracting:
     """
 
     running: RunningServer
+    decision_id: str
     gates: Counter[str]
     reasons: Counter[str]
     fresh: int = 0
@@ -60,10 +62,12 @@ def extracting_service(directory: Path) -> Iterator[Extracting]:
     config.write_text(_CONFIG.format(url=model.base_url))
     try:
         with running_server(directory, "--config", str(config), "--workers", "2") as running:
-            service = Extracting(running, Counter(), Counter())
+            service = Extracting(running, "", Counter(), Counter())
             chat = session(5)
             for worker, called in zip(running.workers, (chat, later(chat)), strict=True):
-                for told in _pruned(worker, called).extractions:
+                reply = _pruned(worker, called)
+                service.decision_id = service.decision_id or reply.decision_id
+                for told in reply.extractions:
                     service.gates[told.gate] += 1
                     if told.content_class:
                         service.reasons[told.reason] += 1

@@ -178,6 +178,23 @@ def test_the_page_says_what_the_state_says(browser: Browser, service: Extracting
 
 
 @needs_browser
+def test_the_receipt_tells_extractions(browser: Browser, service: Extracting) -> None:
+    """The page of a decision says of each result that a filter made what was sent, and of no other."""
+    over = time.monotonic() + 60
+    path = f"/api/v1/decisions/{service.decision_id}"
+    while "trims" not in (found := json.loads(got(service.running, path))):
+        assert time.monotonic() < over
+    told = [trim["extracted"] for trim in found["trims"]]
+    assert any(told)
+    browser.open(f"http://{service.running.http}/decisions/{service.decision_id}")
+    browser.until("document.querySelector('section.list tbody tr')")
+    rows = browser.run(
+        "return [...document.querySelectorAll('section.list tbody tr')].map(row => row.cells[2].innerText)"
+    )
+    assert [what == "filtered" for what in rows] == told
+
+
+@needs_browser
 def test_the_page_without_extraction_has_no_word_of_it(browser: Browser, tmp_path: Path) -> None:
     """While `extract.enabled` is off the section is not shown."""
     with running_server(tmp_path) as running:

@@ -446,7 +446,9 @@ type TrimmedPart struct {
 	// Estimated size before, in tokens.
 	TokensBefore int64 `protobuf:"varint,11,opt,name=tokens_before,json=tokensBefore,proto3" json:"tokens_before,omitempty"`
 	// Estimated size after, in tokens.
-	TokensAfter   int64 `protobuf:"varint,12,opt,name=tokens_after,json=tokensAfter,proto3" json:"tokens_after,omitempty"`
+	TokensAfter int64 `protobuf:"varint,12,opt,name=tokens_after,json=tokensAfter,proto3" json:"tokens_after,omitempty"`
+	// Whether what shipped is what a model-written filter left, in the place of an excerpt.
+	Extracted     bool `protobuf:"varint,13,opt,name=extracted,proto3" json:"extracted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -563,6 +565,13 @@ func (x *TrimmedPart) GetTokensAfter() int64 {
 		return x.TokensAfter
 	}
 	return 0
+}
+
+func (x *TrimmedPart) GetExtracted() bool {
+	if x != nil {
+		return x.Extracted
+	}
+	return false
 }
 
 // ListDecisionsRequest asks for one page of decisions.
@@ -1149,7 +1158,7 @@ const file_pinch_v1_insight_proto_rawDesc = "" +
 	"decisionId\"r\n" +
 	"\x13GetDecisionResponse\x12.\n" +
 	"\bdecision\x18\x01 \x01(\v2\x12.pinch.v1.DecisionR\bdecision\x12+\n" +
-	"\x05trims\x18\x02 \x03(\v2\x15.pinch.v1.TrimmedPartR\x05trims\"\xc8\x03\n" +
+	"\x05trims\x18\x02 \x03(\v2\x15.pinch.v1.TrimmedPartR\x05trims\"\xe6\x03\n" +
 	"\vTrimmedPart\x12#\n" +
 	"\rmessage_index\x18\x01 \x01(\x05R\fmessageIndex\x12$\n" +
 	"\vblock_index\x18\x02 \x01(\x05H\x00R\n" +
@@ -1166,7 +1175,8 @@ const file_pinch_v1_insight_proto_rawDesc = "" +
 	" \x01(\x03R\n" +
 	"charsAfter\x12#\n" +
 	"\rtokens_before\x18\v \x01(\x03R\ftokensBefore\x12!\n" +
-	"\ftokens_after\x18\f \x01(\x03R\vtokensAfterB\x0e\n" +
+	"\ftokens_after\x18\f \x01(\x03R\vtokensAfter\x12\x1c\n" +
+	"\textracted\x18\r \x01(\bR\textractedB\x0e\n" +
 	"\f_block_indexB\r\n" +
 	"\v_part_index\"\x84\x01\n" +
 	"\x14ListDecisionsRequest\x120\n" +

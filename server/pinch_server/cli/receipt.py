@@ -50,7 +50,7 @@ def _row(trim: Mapping[str, Any]) -> dict[str, str]:
     return {
         "message": place,
         "tool": trim.get("tool") or "-",
-        "what": _ACTIONS.get(action, action),
+        "what": "filtered" if trim.get("extracted") else _ACTIONS.get(action, action),
         "why": _REASONS.get(reason, reason.replace("_", " ")),
         "before": f"{before:,}",
         "after": f"{after:,}",

@@ -22,6 +22,7 @@ class Trim(NamedTuple):
         chars_after: Its length as it shipped (characters).
         tokens_before: Its estimated size as it came (tokens).
         tokens_after: Its estimated size as it shipped (tokens).
+        is_extracted: Whether what shipped is what a model-written filter left.
     """
 
     message: int
@@ -36,6 +37,7 @@ class Trim(NamedTuple):
     chars_after: int
     tokens_before: int
     tokens_after: int
+    is_extracted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,7 @@ def _trim(edit: Edit) -> Trim:
         len(edit.new),
         edit.tokens_before,
         edit.tokens_after,
+        edit.is_extracted,
     )
 
 

@@ -136,6 +136,7 @@ def write_trim(trim: Trim) -> pb.TrimmedPart:
         chars_after=trim.chars_after,
         tokens_before=trim.tokens_before,
         tokens_after=trim.tokens_after,
+        extracted=trim.is_extracted,
     )
     if trim.block is not None:
         written.block_index = trim.block

@@ -253,6 +253,7 @@ class TrimmedPart(_message.Message):
     CHARS_AFTER_FIELD_NUMBER: _builtins.int
     TOKENS_BEFORE_FIELD_NUMBER: _builtins.int
     TOKENS_AFTER_FIELD_NUMBER: _builtins.int
+    EXTRACTED_FIELD_NUMBER: _builtins.int
     message_index: _builtins.int
     """Zero-based index of the message (or input item) in the conversation."""
     block_index: _builtins.int
@@ -277,6 +278,8 @@ class TrimmedPart(_message.Message):
     """Estimated size before, in tokens."""
     tokens_after: _builtins.int
     """Estimated size after, in tokens."""
+    extracted: _builtins.bool
+    """Whether what shipped is what a model-written filter left, in the place of an excerpt."""
     def __init__(
         self,
         *,
@@ -292,10 +295,11 @@ class TrimmedPart(_message.Message):
         chars_after: _builtins.int = ...,
         tokens_before: _builtins.int = ...,
         tokens_after: _builtins.int = ...,
+        extracted: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_part_index", b"_part_index", "block_index", b"block_index", "part_index", b"part_index"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_part_index", b"_part_index", "action", b"action", "block_index", b"block_index", "chars_after", b"chars_after", "chars_before", b"chars_before", "event_message_index", b"event_message_index", "is_new", b"is_new", "message_index", b"message_index", "part_index", b"part_index", "reason", b"reason", "tokens_after", b"tokens_after", "tokens_before", b"tokens_before", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_block_index", b"_block_index", "_part_index", b"_part_index", "action", b"action", "block_index", b"block_index", "chars_after", b"chars_after", "chars_before", b"chars_before", "event_message_index", b"event_message_index", "extracted", b"extracted", "is_new", b"is_new", "message_index", b"message_index", "part_index", b"part_index", "reason", b"reason", "tokens_after", b"tokens_after", "tokens_before", b"tokens_before", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__block_index: _TypeAlias = _typing.Literal["block_index"]  # noqa: Y015
     _WhichOneofArgType__block_index: _TypeAlias = _typing.Literal["_block_index", b"_block_index"]  # noqa: Y015

@@ -87,7 +87,7 @@ function receipt(one, trims) {
     return el("tr", {},
       el("td", { class: "number" }, String(trim.message_index)),
       el("td", { class: "model" }, trim.tool || "–"),
-      el("td", {}, ACTIONS[trim.action.toLowerCase()] ?? slug(trim.action)),
+      el("td", {}, trim.extracted ? "filtered" : ACTIONS[trim.action.toLowerCase()] ?? slug(trim.action)),
       el("td", {}, REASONS[trim.reason] ?? slug(trim.reason)),
       el("td", { class: "number" }, count(trim.tokens_before)),
       el("td", { class: "number" }, count(trim.tokens_after)),
