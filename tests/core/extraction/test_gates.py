@@ -14,7 +14,7 @@ from pinch_server.core.extraction.candidate_gate import (
     gate_of,
     is_numbered_read,
 )
-from pinch_server.core.extraction.cold import certain_state, idle_seconds
+from pinch_server.core.extraction.cold import certain_state
 from pinch_server.core.extraction.guard import needed_tokens, shown_text, window_of
 from pinch_server.core.extraction.request_gate import FireOn, Request, Rules, Trigger, open_request
 from pinch_server.core.pricing import CacheContext, CacheState
@@ -172,14 +172,14 @@ def test_caps(caps: Caps, is_sweeping: bool, in_request: int, in_session: int, g
 )
 def test_what_is_not_known_is_warm(cache: CacheContext, state: CacheState) -> None:
     """Cold is only what the caller says is, or what is a minute past its time to live."""
-    assert certain_state(cache, 360 * 1_000_000) is state
+    assert certain_state(cache, 360 * 1_000_000).state is state
 
 
 def test_idle_time() -> None:
     """Idle is the time since the last call; a clock that runs behind says none."""
-    assert idle_seconds(CacheContext(), 5_000_000) is None
-    assert idle_seconds(CacheContext(last_call_unix_micros=2_000_000), 5_000_000) == 3.0
-    assert idle_seconds(CacheContext(last_call_unix_micros=9_000_000), 5_000_000) == 0.0
+    for last, idle in ((None, None), (2_000_000, 3.0), (9_000_000, 0.0)):
+        cache = CacheContext(last_call_unix_micros=last)
+        assert certain_state(cache, 5_000_000).idle_seconds == idle
 
 
 def test_the_context_guard() -> None:
