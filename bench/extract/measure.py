@@ -99,7 +99,8 @@ class Arm:
 
     Attributes:
         regime: What the provider's cache holds.
-        name: `ungated`, `gate`, or `told`: the gate of a caller that knows how many calls follow.
+        name: `ungated`, with the economic gate off and all others on, `gate`, or `told`: the gate of a caller
+            that knows how many calls follow.
         calls: Results that the model was asked about.
         sent: Those of them that are sent extracted.
         cost_usd: What the calls cost (USD).
@@ -225,10 +226,10 @@ def _arm(results: Sequence[Filtered], state: CacheState, name: str) -> Arm:
     now, later = prices.values(state)
     for one in results:
         result = one.elided
+        candidate = Candidate(result.text, result.tokens, elided_tokens=result.elided_tokens)
+        if not can_fit(candidate, FilterOptions().min_keep_ratio):
+            continue
         if name != "ungated":
-            candidate = Candidate(result.text, result.tokens, elided_tokens=result.elided_tokens)
-            if not can_fit(candidate, FilterOptions().min_keep_ratio):
-                continue
             share = classify(result.text).removed_share
             terms = Terms(
                 result.tokens,

@@ -43,7 +43,7 @@ def test_what_is_sent_is_no_longer_than_the_elision(found: list[Filtered]) -> No
 
 
 def test_the_gate_loses_no_more_than_asking_always(found: list[Filtered]) -> None:
-    """Against what Pinch sends without extraction, either gate nets at least what asking always does."""
+    """Against what Pinch sends otherwise, either gate nets at least what asking always does."""
     net = {(arm.regime, arm.name): arm.beyond_elision_usd - arm.cost_usd for arm in arms(found)}
     assert len(net) == 9
     for regime in ("warm", "cold", "none"):

@@ -118,6 +118,15 @@ def test_reuses(was_seen: bool, messages: int, reuses: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("was_seen", "messages", "reuses"),
+    [(False, 1, 4), (True, 11, 6), (False, 19, 9), (False, 20, 10), (True, 60, 30)],
+)
+def test_reuses_without_a_cache(was_seen: bool, messages: int, reuses: int) -> None:
+    """Without a cache as many calls are expected as were made, and never fewer than by the prior."""
+    assert Terms(1, 0.1, CacheState.NONE, was_seen, messages, PromptPrices(), 1.0).reuses == reuses
+
+
+@pytest.mark.parametrize(
     ("state", "values"),
     [
         (CacheState.WARM, (0.3, 0.3)),

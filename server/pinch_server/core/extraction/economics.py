@@ -147,12 +147,16 @@ class Terms:
 
     @property
     def reuses(self) -> int:
-        """Later calls that are expected to repeat the result: what the caller says, else a prior."""
+        """Later calls that are expected to repeat the result: what the caller says, else a prior.
+
+        Without a cache a wrong no costs more than a wrong yes: there as many calls are expected to follow as
+        were made, a call being two messages. With one the prior holds, which is the least ever measured.
+        """
         if self.further_calls is not None:
             return self.further_calls
-        if self.was_seen:
-            return REUSES_SEEN
-        return REUSES_LONG if self.messages >= LONG_MESSAGES else REUSES
+        prior = REUSES_LONG if self.messages >= LONG_MESSAGES else REUSES
+        prior = REUSES_SEEN if self.was_seen else prior
+        return max(prior, self.messages // 2) if self.state is CacheState.NONE else prior
 
     @property
     def saving_usd(self) -> float:
