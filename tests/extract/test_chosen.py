@@ -4,7 +4,7 @@ import pytest
 
 from pinch_server.core.extraction.economics import HAIKU, ModelPrices
 from pinch_server.core.extraction.form import Marking
-from pinch_server.extract.chosen import policy_of, prices_of
+from pinch_server.extract.chosen import options_of, policy_of, prices_of
 from pinch_server.settings import ExtractModelSettings, ExtractSettings
 
 
@@ -42,3 +42,10 @@ def test_each_marker_mode_has_texts_of_its_own() -> None:
         policy_of(ExtractSettings(marker_mode=mode), keeps_originals=False).fingerprint for mode in Marking
     }
     assert len(made) == len(Marking)
+
+
+@pytest.mark.parametrize(("least", "floor"), [(0, 300), (3_000, 3_000)])
+def test_what_is_large_for_auto_is_so_beside_the_floor(least: int, floor: int) -> None:
+    """The floor that `auto` chooses by is the operator's, else 300 tokens."""
+    given = {"strategy": "auto", "trigger": {"min_output_tokens": least}}
+    assert options_of(ExtractSettings.model_validate(given)).floor_tokens == floor

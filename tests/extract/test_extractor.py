@@ -25,6 +25,7 @@ from pinch_server.core.planning import measure, plan_pruning
 from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import CallContext
 from pinch_server.extract.program import FaultKind
+from pinch_server.extract.prompts.context import ContextMode
 from pinch_server.store import migrate
 from pinch_server.store.engine import open_engine, writing
 from pinch_server.store.originals import DatabaseOriginals
@@ -327,6 +328,28 @@ def test_a_dry_run_asks_and_settles_nothing(one: Replica) -> None:
     assert {told.gate for told in decided.considering} >= {Gate.ALLOWED}
     assert one.writer.asked == []
     assert extracted_edits(one.call(CHAT).edits)
+
+
+def test_a_dry_run_is_no_request_of_the_session(engine: Engine) -> None:
+    """Of a session's qualifying requests a dry run is none, and no content was seen by it."""
+    rules = replace(POLICY.rules, every_n_requests=2)
+    with replica(engine, replace(POLICY, rules=rules)) as running:
+        dry = running.call(CHAT, dry_run=True)
+        real = running.call(CHAT)
+        assert extracted_edits(real.edits)
+        told = [[one.reuses for one in call.considering if one.content_class] for call in (dry, real)]
+        assert told[0] == told[1] != []
+
+
+@pytest.mark.parametrize(("mode", "gate"), [("goal", Gate.ALLOWED), ("full", Gate.OVER_CONTEXT)])
+def test_the_window_must_hold_what_the_model_is_shown(engine: Engine, mode: str, gate: Gate) -> None:
+    """A conversation that is shown whole takes room that its goal alone does not take."""
+    policy = replace(POLICY, context=ContextMode(mode), window=20_000)
+    with replica(engine, policy) as running:
+        gates = {
+            told.gate for told in running.call(CHAT).considering if told.sent_tokens or told.gate is gate
+        }
+    assert gates == {gate}
 
 
 def test_a_caller_without_time_gets_the_elision(one: Replica) -> None:

@@ -154,6 +154,8 @@ def policy_of(settings: ExtractSettings, *, keeps_originals: bool) -> Extraction
         has_gate=settings.economic_gate,
         skips_reads=_SKIPS[settings.skip_reads],
         keep_ratio=FilterOptions().min_keep_ratio,
+        context=ContextMode(settings.context),
+        context_messages=settings.context_messages,
         shares=keeps_originals and settings.marker_mode is Marking.FULL,
         marking=settings.marker_mode,
     )
@@ -169,6 +171,7 @@ def options_of(settings: ExtractSettings) -> FilterOptions:
         # Where a model fails the elision stands: a window of text is no better.
         allow_deterministic=strategy is Strategy.DETERMINISTIC,
         max_chars=settings.max_chars,
+        floor_tokens=settings.trigger.min_output_tokens or FilterOptions().floor_tokens,
         seconds=settings.model.timeout_seconds,
     )
 

@@ -156,6 +156,8 @@ class Consideration:
             if known is not None and known.text is None:
                 considering = replace(considering, reason=known.reason)
             self._told[seat.message, seat.place] = considering
+        if len(wanted) > 1:
+            wanted = [replace(job, shares_context=True) for job in wanted]
         if not is_now:
             self._later.extend(wanted)
         elif wanted:

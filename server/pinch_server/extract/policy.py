@@ -6,6 +6,7 @@ from pinch_server.core.extraction.candidate_gate import Caps
 from pinch_server.core.extraction.economics import ModelPrices
 from pinch_server.core.extraction.form import Marking
 from pinch_server.core.extraction.request_gate import Rules
+from pinch_server.extract.prompts.context import ContextMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class ExtractionPolicy:
         keep_ratio: Least share of the tokens that an accepted result keeps (0 to 1).
         prompt_version: Names the prompts and what the checks mean.
         fingerprint: Every setting that shapes a result.
+        context: How much of the conversation the model is shown.
+        context_messages: How many of its newest messages.
         shares: Whether rewritten texts are for all sessions of a tenant.
         marking: What stands under an extracted result.
     """
@@ -45,5 +48,7 @@ class ExtractionPolicy:
     has_gate: bool = True
     skips_reads: bool | None = None
     keep_ratio: float = 0.05
+    context: ContextMode = ContextMode.RECENT
+    context_messages: int = 2
     shares: bool = False
     marking: Marking = Marking.FULL

@@ -42,22 +42,20 @@ class Recent(Generic[_Key, _Value]):
     def put(self, key: _Key, value: _Value) -> None:
         """Keeps an entry, at the cost of the one used longest ago."""
         with self._lock:
-            self._kept[key] = value
-            self._kept.move_to_end(key)
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-
-    def drop(self, key: _Key) -> None:
-        """Forgets an entry, if it is there."""
-        with self._lock:
-            self._kept.pop(key, None)
+            self._put(key, value)
 
     def add(self, key: _Key, value: _Value) -> bool:
         """Keeps an entry; says whether the key was there before."""
         with self._lock:
             was_there = key in self._kept
-        self.put(key, value)
+            self._put(key, value)
         return was_there
+
+    def _put(self, key: _Key, value: _Value) -> None:
+        self._kept[key] = value
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
 
 
 @dataclass(slots=True)

@@ -25,6 +25,7 @@ from pinch_server.core.extraction.request_gate import FireOn, Opened, Request, o
 from pinch_server.core.extraction.seats import Seat
 from pinch_server.core.pricing import CacheState
 from pinch_server.extract.policy import ExtractionPolicy
+from pinch_server.extract.prompts.conversation import told_text
 from pinch_server.extract.remembered import MOST_SEEN, MOST_SESSIONS, Recent, SessionFacts
 
 _FOUND: Final = {Gate.REPLAYED_OTHERS: Found.TEXT, Gate.REFUSED_BEFORE: Found.REFUSAL}
@@ -206,13 +207,14 @@ class Weigher:
                 facts.qualified,
             ),
         )
-        facts.previous_tokens = total
-        facts.qualified += opened.fires and not opened.is_sweeping
-        self._sessions.put(session, facts)
+        if not call.is_dry:
+            facts.previous_tokens = total
+            facts.qualified += opened.fires and not opened.is_sweeping
+            self._sessions.put(session, facts)
         around = Around(
             is_caching=state is not CacheState.NONE,
             model_window=policy.window,
-            goal_tokens=tally.counter.tokens(sum(tally.counter.units([goal]))),
+            goal_tokens=self._goal_tokens(call) if opened.may_call else 0,
             # The plan has chosen what to change already: what it leaves whole stays so, cached or not.
             cached_to=-1,
             skips_file_reads=policy.skips_reads,
@@ -226,8 +228,18 @@ class Weigher:
             state,
             facts,
             learned,
-            lambda content: self._seen.add((call.tenant, content), True),
+            lambda content: self._was_seen(call, content),
         )
+
+    def _was_seen(self, call: ExtractionCall, content: str) -> bool:
+        key = call.tenant, content
+        return key in self._seen if call.is_dry else self._seen.add(key, True)
+
+    def _goal_tokens(self, call: ExtractionCall) -> int:
+        """The size of what a prompt tells of the conversation (tokens)."""
+        policy, counter = self._policy, call.tally.counter
+        told = told_text(call.tally.messages, policy.context, policy.context_messages)
+        return counter.tokens(counter.units([told])[0])
 
     def _past(self, call: ExtractionCall, alias: str) -> Sequence[PastCall]:
         """The session's last calls, and when a conversation that began alike was last seen here.

@@ -60,6 +60,8 @@ def test_the_floor_where_it_is_set() -> None:
     """What the operator set counts, by tokens or by a share of the window, and a sweep has its own."""
     assert open_request(Rules(min_output_tokens=300), ASKED).floor_tokens == 300
     assert open_request(Rules(min_output_tokens=300, min_output_share=0.01), ASKED).floor_tokens == 500
+    assert open_request(Rules(min_output_share=0.01), ASKED).floor_tokens == 500
+    assert open_request(Rules(min_output_share=0.001), ASKED).floor_tokens == 300
     assert open_request(Rules(fire_on=FireOn.SIZE), ASKED).floor_tokens == 2_000
     assert open_request(Rules(sweeps_cold=True), replace(ASKED, is_cold=True)).floor_tokens == 1_000
     assert open_request(Rules(huge_output_share=0.1), ASKED).huge_tokens == 5_000
@@ -74,11 +76,14 @@ def test_a_goal_needs_a_word_of_any_script(goal: str, gate: str) -> None:
 
 
 def test_cadence() -> None:
-    """Of the requests that qualify the first, and then every third, may call; a sweep is exempt."""
+    """Of requests that qualify the first, and then every third, may call; others and a sweep are exempt."""
     rules = Rules(every_n_requests=3, sweeps_cold=True)
     calls = [open_request(rules, replace(ASKED, qualified=n)).may_call for n in range(7)]
     assert calls == [True, False, False, True, False, False, True]
     assert open_request(rules, replace(ASKED, qualified=1, is_cold=True)).may_call
+    unmet = replace(rules, min_request_tokens=ASKED.tokens + 1)
+    assert not open_request(unmet, replace(ASKED, qualified=1)).fires
+    assert open_request(unmet, replace(ASKED, qualified=1)).may_call
 
 
 def test_per_output_off() -> None:

@@ -127,6 +127,7 @@ class Job:
         session_key: Where one for this session alone is kept.
         aim_chars: How long the rest may be at most, or it is of no use (code points).
         reference: Names the original; empty where none is kept.
+        shares_context: Whether other results of its call are filtered too: they share the conversation.
         considering: How it came that it is to be written; None where nobody weighed it.
     """
 
@@ -139,6 +140,7 @@ class Job:
     session_key: bytes
     aim_chars: int
     reference: str = ""
+    shares_context: bool = False
     considering: Considering | None = None
 
 

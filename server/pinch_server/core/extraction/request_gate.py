@@ -16,6 +16,8 @@ MODERATE_PRESSURE: Final = 0.25
 FAST_GROWTH: Final = 0.10
 SIZE_FLOOR_TOKENS: Final = 2_000
 """The floor where size alone decides (tokens)."""
+LEAST_FLOOR_TOKENS: Final = 300
+"""The floor where a share of the window is set and no size (tokens), unless the share is more."""
 _FLOORS: Final = ((0.80, 0.0005), (0.60, 0.0015), (0.25, 0.0030), (0.0, 0.0060))
 _WORD: Final = regex.compile(
     r"[\p{L}\p{N}]{4,}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Khmer}\p{Lao}\p{Myanmar}]"
@@ -145,7 +147,7 @@ def open_request(rules: Rules, request: Request) -> Opened:
         gate = "no_goal_keywords"
     elif not is_called_for:
         gate = "request_trigger_not_fired"
-    elif not is_sweeping and request.qualified % max(1, rules.every_n_requests):
+    elif fires and not is_sweeping and request.qualified % max(1, rules.every_n_requests):
         gate = "no_model_this_request"
     huge = math.ceil(rules.huge_output_share * request.window_tokens)
     return Opened(
@@ -171,7 +173,7 @@ def floor_tokens(rules: Rules, request: Request, is_sweeping: bool) -> int:
         return rules.cold_min_tokens
     by_share = math.ceil(rules.min_output_share * request.window_tokens)
     if rules.min_output_tokens or by_share:
-        return max(rules.min_output_tokens, by_share)
+        return max(rules.min_output_tokens or LEAST_FLOOR_TOKENS, by_share)
     if rules.fire_on is FireOn.SIZE:
         return SIZE_FLOOR_TOKENS
     filled = pressure(request)
