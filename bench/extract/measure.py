@@ -21,7 +21,6 @@ from pinch_server.core.extraction.economics import (
     call_cost,
     weigh,
 )
-from pinch_server.core.extraction.form import extracted
 from pinch_server.core.extraction.learning import Learned
 from pinch_server.core.extraction.seats import fits
 from pinch_server.core.history import plan_history
@@ -192,7 +191,7 @@ def filtered(results: Iterable[Elided], writer: Writer, counter: Counter) -> Ite
         if not isinstance(outcome, Written):
             yield replace(plain, outcome=refusal_of(outcome))
             continue
-        text = extracted(one.text, outcome.projected, outcome.summary)
+        text = outcome.text
         after = counter.tokens(counter.units([text])[0])
         if not fits(text, one.elided, counter):
             yield replace(plain, projected_tokens=after)

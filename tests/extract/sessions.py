@@ -14,6 +14,7 @@ from pinch_server.core.counting import Chars3, Counter
 from pinch_server.core.extraction.candidate_gate import Caps
 from pinch_server.core.extraction.considered import Job
 from pinch_server.core.extraction.economics import HAIKU
+from pinch_server.core.extraction.form import Marking, extracted
 from pinch_server.core.extraction.request_gate import Rules
 from pinch_server.core.limits import Limits
 from pinch_server.core.plan import Edit
@@ -66,6 +67,7 @@ class Scripted:
         fault: The fault of the call to the model; empty for none.
         is_deletion_only: Whether what is left holds nothing but parts of the result.
         refusal: Why it refuses.
+        marking: What stands under what is left.
     """
 
     filter: Callable[[Job], str | None] = kept_lines
@@ -73,6 +75,7 @@ class Scripted:
     fault: str = ""
     is_deletion_only: bool = True
     refusal: str = "result not smaller"
+    marking: Marking = Marking.FULL
 
     def write(self, job: Job, seconds: float) -> Written | Refused:
         """Shortens one result."""
@@ -84,9 +87,10 @@ class Scripted:
         kept = self.filter(job)
         if kept is None:
             return Refused((self.refusal,), (self.refusal,), (call,))
-        after = len(kept) // 3
+        text = extracted(job.text, kept, "a summary", job.reference, self.marking)
+        after = len(text) // 3
         return Written(
-            kept, kept, "a summary", Strategy.CODE, self.is_deletion_only, job.tokens, after, (call,)
+            text, kept, "a summary", Strategy.CODE, self.is_deletion_only, job.tokens, after, (call,)
         )
 
 
@@ -141,6 +145,7 @@ def replica(
 ) -> Iterator[Replica]:
     """A process that extracts, on a database."""
     clock, metrics, scripted = SystemClock(), Metrics(version="0"), writer or Scripted()
+    scripted.marking = policy.marking
     frozen = DatabaseFrozen(engine, wait_seconds=wait_seconds)
     filtering = Filtering(
         scripted,
@@ -150,7 +155,6 @@ def replica(
         seconds=policy.seconds,
         most_waiting=8,
         shares=policy.shares,
-        marking=policy.marking,
     )
     extractor = ModelExtractor(policy, filtering, frozen, metrics.extraction, originals)
     decider = Decider(

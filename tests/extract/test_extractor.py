@@ -391,8 +391,9 @@ def test_a_cold_sweep_needs_a_cache_that_is_gone_for_certain(engine: Engine) -> 
     assert Gate.OVER_SWEEP in {told.gate for told in decided.considering}
 
 
-def test_what_the_agent_asked_for_whole_is_left_alone(engine: Engine) -> None:
-    """A content whose original was asked for is not extracted for its tenant any more."""
+@pytest.mark.parametrize("may_call", [True, False])
+def test_what_the_agent_asked_for_whole_is_left_alone(engine: Engine, may_call: bool) -> None:
+    """A content whose original was asked for is not extracted for its tenant, nor is its frozen text sent."""
     originals = DatabaseOriginals(engine, "a secret", ttl_seconds=100, max_chars=10**6, max_bytes=10**8)
     with replica(engine, originals=originals) as running:
         first = running.call(CHAT)
@@ -401,9 +402,12 @@ def test_what_the_agent_asked_for_whole_is_left_alone(engine: Engine) -> None:
         reopened = DatabaseOriginals(engine, "a secret", ttl_seconds=100, max_chars=10**6, max_bytes=10**8)
         reference = next(edit.reference for edit in first.edits if edit.is_extracted)
         assert reopened.expand("", reference) == CHAT[places[0]]["content"]
-        other = [user("another session about a handler"), *CHAT[1:]]
+    other = [user("another session about a handler"), *CHAT[1:]]
+    policy = replace(POLICY, rules=replace(POLICY.rules, per_output=may_call))
+    with replica(engine, policy, originals=reopened) as running:
         decided = running.call(other)
         reopened.close()
+        assert len(extracted_edits(decided.edits)) == len(places) - 1
     gates = {told.message: told.gate for told in decided.considering}
     assert gates[places[0]] is Gate.EXPANDED
     assert places[0] not in extracted_edits(decided.edits)

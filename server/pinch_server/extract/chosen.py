@@ -91,6 +91,7 @@ def open_extractor(
         options_of(settings),
         ContextMode(settings.context),
         settings.context_messages,
+        settings.marker_mode,
     )
     filtering = Filtering(
         writer,
@@ -100,7 +101,6 @@ def open_extractor(
         seconds=policy.seconds,
         most_waiting=settings.queue,
         shares=policy.shares,
-        marking=policy.marking,
         made_with=MadeWith(policy.model, settings.strategy, settings.aggressiveness),
         log=log_filter,
     )

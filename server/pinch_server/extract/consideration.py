@@ -121,7 +121,7 @@ class Consideration:
         ahead = [seat for seat in self._ahead if seat.part is not None]
         self._jobs = {seat: self._job(seat) for seat in (*fresh, *ahead)}
         self._find(fresh)
-        expanded = self._expanded()
+        expanded = self._expanded(fresh)
         self._weigh(fresh, expanded, is_now=self._parts.policy.is_inline)
         self._settle()
         sent = self._sent()
@@ -280,11 +280,13 @@ class Consideration:
                 filtering.known.put(job.session_key, known)
                 self._texts[job.session_key] = known
 
-    def _expanded(self) -> frozenset[str]:
+    def _expanded(self, fresh: Sequence[Seat]) -> frozenset[str]:
+        """The texts whose originals were asked for, of those that a filter's text may take the place of."""
         originals = self._parts.originals
-        if originals is None or not self._jobs or not self._weighing.opened.may_call:
+        seats = self._jobs if self._weighing.opened.may_call else fresh
+        if originals is None or not seats:
             return frozenset()
-        return originals.expanded(self._call.tenant, [job.text for job in self._jobs.values()])
+        return originals.expanded(self._call.tenant, [self._jobs[seat].text for seat in seats])
 
     def _form_key(self, seat: Seat) -> bytes:
         return form_key(self._call.tenant, self._call.tally.digest(seat.message + 1), seat.place)

@@ -9,7 +9,6 @@ from threading import Lock, Thread
 from typing import Final, Protocol
 
 from pinch_server.core.extraction.considered import Job
-from pinch_server.core.extraction.form import Marking, extracted
 from pinch_server.core.extraction.frozen import FrozenText
 from pinch_server.core.extraction.learning import Learned
 from pinch_server.core.extraction.record import FilterRecord
@@ -78,7 +77,6 @@ class Filtering:
         seconds: Time for one result (seconds).
         most_waiting: Results that wait for a filter after their replies.
         shares: Whether a rewritten text is for all sessions of its tenant, since its original is kept.
-        marking: What stands under a text.
         made_with: What filters are written with, for the record.
         log: Takes each record.
     """
@@ -93,11 +91,9 @@ class Filtering:
         seconds: float,
         most_waiting: int,
         shares: bool,
-        marking: Marking = Marking.FULL,
         made_with: MadeWith = NOTHING_SAID,
         log: Callable[[FilterRecord], None] = lambda _: None,
     ) -> None:
-        self._marking = marking
         self._made_with = made_with
         self._log = log
         self._writer = writer
@@ -246,8 +242,7 @@ class Filtering:
         outcome = self._writer.write(job, seconds)
         self._learn(job, outcome)
         if isinstance(outcome, Written):
-            text = extracted(job.text, outcome.projected, outcome.summary, job.reference, self._marking)
-            made = FrozenText(text) if _can_be_kept(text) else FrozenText(None, OTHER_REFUSAL)
+            made = FrozenText(outcome.text) if _can_be_kept(outcome.text) else FrozenText(None, OTHER_REFUSAL)
             is_for_all = outcome.is_deletion_only or self._shares
             key = job.shared_key if is_for_all else job.session_key
         else:

@@ -82,7 +82,7 @@ class Written:
     """A result that passed every check.
 
     Attributes:
-        text: What is sent: the projection, then the summary and the marker where they are shown.
+        text: What is sent: the projection, and what stands under it.
         projected: What is left of the result, elision notes included.
         summary: One line of the program's own on what was left out, or nothing.
         strategy: Which strategy made it.

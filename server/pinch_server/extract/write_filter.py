@@ -6,8 +6,7 @@ from typing import Final
 
 from pinch_server.core.counting import Counter
 from pinch_server.core.extraction.acceptance import Refusal, Rejected, Terms, accept, fits
-from pinch_server.core.extraction.marker import Marker
-from pinch_server.core.extraction.notes import clipped_summary, sent_text
+from pinch_server.core.extraction.notes import clipped_summary
 from pinch_server.core.extraction.record import Repair
 from pinch_server.extract.asking import Asking
 from pinch_server.extract.model import Model
@@ -39,7 +38,7 @@ def write_filter(
     sandbox: Sandbox,
     options: FilterOptions,
     counter: Counter,
-    marker: Marker,
+    seal: Callable[[str, str], str],
     label: str = "",
     goal: str = "",
     context: str = "",
@@ -54,7 +53,7 @@ def write_filter(
         sandbox: Runs them.
         options: How it is to be filtered.
         counter: Counts tokens.
-        marker: How it is marked.
+        seal: Makes what is sent of what is left and its summary.
         label: Which tool made the result.
         goal: The conversation, told with the task; empty when it is in `context`.
         context: The conversation in a system block of its own, for several results of one request.
@@ -66,7 +65,7 @@ def write_filter(
     reasons: list[Reason] = []
     for strategy in _strategies(options, terms.tokens(body)):
         draft = _draft(strategy, task, asking, sandbox)
-        result = draft if isinstance(draft, Reason) else _checked(strategy, draft, task, terms, marker)
+        result = draft if isinstance(draft, Reason) else _checked(strategy, draft, task, terms, seal)
         calls = asking.calls if asking is not None else ()
         if isinstance(result, Reason):
             reasons.append(result)
@@ -118,13 +117,13 @@ def _draft(strategy: Strategy, task: Task, asking: Asking | None, sandbox: Sandb
 
 
 def _checked(
-    strategy: Strategy, draft: Draft, task: Task, terms: Terms, marker: Marker
+    strategy: Strategy, draft: Draft, task: Task, terms: Terms, seal: Callable[[str, str], str]
 ) -> tuple[str, str, str, bool, int] | Reason:
     accepted = accept(task.body, draft.output, terms)
     if isinstance(accepted, Rejected):
         return Reason(accepted.refusal, accepted.slug)
     summary = clipped_summary(draft.summary)
-    text = sent_text(accepted.projected, summary, marker)
+    text = seal(accepted.projected, summary)
     if not fits(text, accepted, terms):
         return Reason(Refusal.NOT_SMALLER)
     is_deletion = accepted.is_deletion_only or strategy in _DELETING

@@ -6,8 +6,8 @@ from typing import Final
 from pinch_server.core.counting import Counter
 from pinch_server.core.extraction.classes import classify
 from pinch_server.core.extraction.considered import Job
+from pinch_server.core.extraction.form import Marking, extracted
 from pinch_server.core.extraction.keep_ids import keep_ids
-from pinch_server.core.extraction.marker import Marker
 from pinch_server.extract.model import Model
 from pinch_server.extract.outcome import FilterOptions, Refused, Written
 from pinch_server.extract.prompts.context import ContextMode
@@ -17,8 +17,6 @@ from pinch_server.extract.write_filter import write_filter
 
 KEEP_MESSAGES: Final = 2
 """Newest messages that words to be kept are harvested from, whatever the prompt shows."""
-# The line under a result is the service's own, whose shape is known again.
-_NO_MARKER: Final = Marker(is_shown=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +30,7 @@ class FilterWriter:
         options: How results are filtered.
         mode: How much of a conversation the model is shown.
         newest: How many of its newest messages.
+        marking: What stands under an extracted result.
     """
 
     model: Model | None
@@ -40,6 +39,7 @@ class FilterWriter:
     options: FilterOptions
     mode: ContextMode
     newest: int
+    marking: Marking = Marking.FULL
 
     def write(self, job: Job, seconds: float) -> Written | Refused:
         """Shortens one result.
@@ -66,7 +66,9 @@ class FilterWriter:
             model=self.model,
             sandbox=self.sandbox,
             options=options,
-            marker=_NO_MARKER,
+            seal=lambda projected, summary: extracted(
+                job.text, projected, summary, job.reference, self.marking
+            ),
             counter=self.counter,
         )
 

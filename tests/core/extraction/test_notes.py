@@ -2,15 +2,12 @@
 
 import pytest
 
-from pinch_server.core.extraction.marker import Marker
 from pinch_server.core.extraction.notes import (
-    carries_marker,
     characters_elided,
     clipped_summary,
     content_lines,
     is_note,
     lines_elided,
-    sent_text,
     without_notes,
 )
 
@@ -66,33 +63,3 @@ def test_notes_within_a_line_are_taken_out() -> None:
 def test_a_summary_is_one_short_line(summary: str, shown: str) -> None:
     """A summary has no line breaks, no control characters, no brackets and 120 characters at most."""
     assert clipped_summary(summary) == shown
-
-
-@pytest.mark.parametrize(
-    ("marker", "summary", "line"),
-    [
-        (Marker(), "", "\n[extracted]"),
-        (Marker("3fa9"), "", "\n[extracted 3fa9]"),
-        (
-            Marker("3fa9", "whole text: pinch expand 3fa9"),
-            "",
-            "\n[extracted 3fa9; whole text: pinch expand 3fa9]",
-        ),
-        (Marker("3fa9", "ask again"), "errors only", "\n[extracted 3fa9: errors only; ask again]"),
-        (Marker(), "errors only", "\n[extracted: errors only]"),
-        (Marker("3fa9", "hint", is_shown=False), "errors only", ""),
-    ],
-)
-def test_the_marker_is_one_line_at_the_end(marker: Marker, summary: str, line: str) -> None:
-    """Reference, summary and hint stand in one line below the result, each where there is one."""
-    sent = sent_text("kept\nlines", summary, marker)
-    assert sent == f"kept\nlines{line}"
-    assert carries_marker(sent) is marker.is_shown
-
-
-@pytest.mark.parametrize(
-    "text", ["[extracted 3fa9]", "a\n[extracted 3fa9] b", "a\n[extracted by hand]", "a\n[extracts]"]
-)
-def test_what_only_resembles_a_marker_is_none(text: str) -> None:
-    """A marker is a whole last line in its own form, below something."""
-    assert not carries_marker(text)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
+from pinch_server.core.extraction.notes import SUMMARY_CHARS
 from pinch_server.core.limits import PLAIN_KEPT_CHARS
 
 SLACK_CHARS: Final = 400
 """What an excerpt may exceed its share by: its markers, and what cuts moved."""
-SUMMARY_CHARS: Final = 120
 _CLOSING: Final = re.compile(
     r"(?:\A|\n)\[\.\.\.([1-9][0-9]{0,2}(?:,[0-9]{3})*) of ([1-9][0-9]{0,2}(?:,[0-9]{3})*) chars trimmed"
     r" by a filter(?:; the whole: pinch expand [a-z2-7]{24})?\.\.\.\]\Z"

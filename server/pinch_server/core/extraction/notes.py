@@ -1,15 +1,14 @@
-"""What a shortened result says of itself: a note at each gap, and one line below it."""
+"""What a shortened result says of itself: a note at each gap, and a summary."""
 
 import re
 from typing import Final
 
-from pinch_server.core.extraction.marker import SUMMARY_CHARS, Marker
-
+SUMMARY_CHARS: Final = 120
+"""Longest summary (code points); a longer one is cut and ends in an ellipsis."""
 _NOTE: Final = re.compile(r"\.\.\. \d{1,3}(?:,?\d{3})* (?:lines?|characters?) elided \.\.\.")
 _NOTE_LINE: Final = re.compile(
     rf"[ \t]*(?:\#|//|--|;|%|/\*|\*|<!--)?[ \t]*{_NOTE.pattern}[ \t]*(?:\*/|-->)?[ \t\r]*"
 )
-_MARKER: Final = re.compile(r"\n\[extracted(?: [0-9A-Za-z_-]{1,64})?(?:: [^\n]*|; [^\n]*)?\]\s*\Z")
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\s]+")
 _BRACKETS: Final = str.maketrans("[]", "()")
 
@@ -48,23 +47,3 @@ def clipped_summary(summary: str) -> str:
     """A program's summary as it is shown: one line of at most 120 code points, no brackets, no controls."""
     line = _UNPRINTABLE.sub(" ", summary).translate(_BRACKETS).strip()
     return line if len(line) <= SUMMARY_CHARS else f"{line[: SUMMARY_CHARS - 1].rstrip()}…"
-
-
-def sent_text(projected: str, summary: str, marker: Marker) -> str:
-    """What is sent in a result's place: what is left of it, then one line with its reference and summary.
-
-    Args:
-        projected: What is left.
-        summary: By `clipped_summary`; may be empty.
-        marker: How it is marked, if at all.
-    """
-    if not marker.is_shown:
-        return projected
-    head = f"extracted {marker.reference}" if marker.reference else "extracted"
-    head += f": {summary}" if summary else ""
-    return f"{projected}\n[{head}{f'; {marker.hint}' if marker.hint else ''}]"
-
-
-def carries_marker(text: str) -> bool:
-    """Whether a text ends in the line that `sent_text` adds."""
-    return _MARKER.search(text) is not None
