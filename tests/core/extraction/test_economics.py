@@ -6,8 +6,10 @@ import pytest
 
 from pinch_server.core.extraction.classes import CLASSES
 from pinch_server.core.extraction.economics import (
+    BILLED_PER_TOKEN,
     GOAL_TOKENS,
     HAIKU,
+    PREAMBLE_TOKENS,
     UNPRICED_CALL_USD,
     Allowance,
     ModelPrices,
@@ -205,3 +207,10 @@ def test_the_callers_word_on_later_calls_counts() -> None:
     terms = Terms(10_000, 0.3, CacheState.NONE, True, 30, PromptPrices(), 0.01, further_calls=0)
     assert terms.reuses == 0
     assert terms.saving_usd == pytest.approx(3_000 * 3 / 1e6)
+
+
+def test_the_figures_of_billing() -> None:
+    """The preamble counted twice adds 2,442 billed tokens; a write costs 12.5 reads."""
+    assert round(PREAMBLE_TOKENS * BILLED_PER_TOKEN) == 2_442
+    now, later = PromptPrices().values(CacheState.COLD)
+    assert now / later == pytest.approx(12.5)
