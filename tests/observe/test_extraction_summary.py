@@ -115,8 +115,9 @@ def test_repairs_fallbacks_and_times_are_told() -> None:
         metrics.extraction.filter_written(a_record(repair))
     metrics.extraction.extraction_fell_back(Fallback.LOST)
     for latency_ms in (500.0, 1_500.0):
-        metrics.extraction.model_called("answered", cost_usd=0.0, latency_ms=latency_ms, tokens=NO_TOKENS)
+        metrics.extraction.model_called("answered", cost_usd=0.0, latency_ms=latency_ms, tokens=(9, 1, 0, 70))
     found = extraction_summary(metrics.collect())
+    assert found.tokens == {"prompt": 18, "completion": 2, "cache_write": 140}
     assert (found.repairs, found.fallbacks) == ({"fixed": 2, "failed": 1}, {"lost": 1})
     assert found.mean_call_seconds == 1.0
     assert found.filters == {"accepted": 4}

@@ -99,6 +99,7 @@ def test_the_state_says_what_the_metrics_say(service: Extracting) -> None:
     assert calls["truncated"]
     assert (found["calls"], found["truncated"]) == (sum(calls.values()), calls["truncated"])
     assert found["filters"] == by_label(metrics, "filters_total")
+    assert found["tokens"] == by_label(metrics, "tokens_total")
     assert found["repairs"] == by_label(metrics, "repairs_total")
     looked_for = by_label(metrics, "lookups_total")
     assert found["lookups"] == sum(looked_for.values())

@@ -21,6 +21,7 @@ _BY_LABEL: Final = {
     "notes": "note",
     "fallbacks": "fallback",
     "calls": "call",
+    "tokens": "kind",
     "filters": "filter",
     "repairs": "repair",
     "sent": "sent",
@@ -40,6 +41,7 @@ class ExtractionSummary:
         call_faults: Calls without a reply, also those never sent, by what was wrong; only what did happen.
         mean_call_seconds: What a call took on average; None without any.
         median_call_seconds: Half of the calls took at most this; None without any.
+        tokens: What the calls were billed for, by kind; only what did happen (tokens).
         considered: Results that a filter was thought of for, again in each call.
         suppressed: Those that no filter was written for, by the gate that decided; only what did happen.
         reasons: What the economic gate said, again in each call; only what did happen.
@@ -64,6 +66,7 @@ class ExtractionSummary:
     call_faults: dict[str, int]
     mean_call_seconds: float | None
     median_call_seconds: float | None
+    tokens: dict[str, int]
     considered: int
     suppressed: dict[str, int]
     reasons: dict[str, int]
@@ -110,6 +113,7 @@ def extraction_summary(metrics: Iterable[Metric]) -> ExtractionSummary:
         call_faults={call: count for call, count in calls.items() if call in (*MODEL_FAULTS, OTHER)},
         mean_call_seconds=totals["call_seconds_sum"] / timed if timed else None,
         median_call_seconds=quantile(0.5, buckets),
+        tokens=counted["tokens"],
         considered=sum(gates.values()),
         suppressed={gate: count for gate, count in gates.items() if gate not in _LET_THROUGH},
         reasons=reasons,

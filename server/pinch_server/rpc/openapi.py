@@ -246,6 +246,7 @@ def _extraction() -> dict[str, Any]:
             "call_faults": counts,
             "mean_call_seconds": number,
             "median_call_seconds": number,
+            "tokens": counts,
             "considered": _INTEGER,
             "suppressed": counts,
             "reasons": counts,
