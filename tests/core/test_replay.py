@@ -133,6 +133,19 @@ def test_gain_gate() -> None:
     assert (gated.edits, gated.unchanged_reason) == ((), "gain_too_small")
 
 
+@pytest.mark.parametrize("style", TrimStyle)
+def test_what_came_trimmed_is_nothing_to_gain(style: TrimStyle) -> None:
+    """Excerpts that came in stay as they are, so that they carry no event that frees next to nothing."""
+    excerpt = "x" * 1_500 + "\n\n[...9,000 chars trimmed...]\n\n" + "y" * 1_500
+    chat = [user("go")]
+    for index in range(20):
+        chat += round_of(f"t{index}", excerpt if index else "z" * 1_200)
+    chat += [said("ok"), user("next")]
+    plan = planned(chat, budget_tokens=10_000, min_gain=0.25, keep_last_turns=1, trim_style=style)
+    assert (plan.edits, plan.unchanged_reason) == ((), "gain_too_small")
+    assert planned(chat, budget_tokens=10_000, min_gain=0.0, keep_last_turns=1, trim_style=style).edits
+
+
 def test_fresh_outsized_results_are_capped_without_an_event() -> None:
     """Where the gate holds an event back, an outsized fresh result is capped: nobody cached it."""
     chat = [user("u" * 90_000), called("x"), result("x", "x" * 50_000)]

@@ -9,7 +9,7 @@ from pinch_server.core.checkpoint import Checkpoint, TrimmedResult
 from pinch_server.core.conversation import ImagePart, Message, TextPart
 from pinch_server.core.counting import Counter
 from pinch_server.core.draft_result import DraftResult, counted_texts, is_trimmable
-from pinch_server.core.forms import Form, KeyedForm
+from pinch_server.core.forms import Form, KeyedForm, own_step
 from pinch_server.core.limits import PLAIN_KEPT_CHARS, Limits
 from pinch_server.core.plan import Action, Edit, Reason
 from pinch_server.core.tally import Tally
@@ -296,7 +296,7 @@ class Draft:
         units = images = 0
         for result in results:
             left = _least_chars(result, limits, is_cap=is_cap)
-            if result.chars and left < result.chars:
+            if result.chars and left < result.chars and not _came_trimmed(result, limits):
                 units += max(0, result.units - result.whole_units * left // result.chars)
             if limits.omit_images and not is_cap and not result.is_without_images:
                 images += sum(image.tokens for image in result.images)
@@ -413,6 +413,14 @@ class Draft:
                     gone = before - size(stood) if stood is not part.text else 0
                     edits.append(edit(part, new, before, *by, gone))
         return edits
+
+
+def _came_trimmed(result: DraftResult, limits: Limits) -> bool:
+    """Whether a result came with the shape of a trimmed one: its texts stay as they are."""
+    if result.units < result.whole_units:
+        return False
+    step = result.step or own_step(limits.trim_style, result.tool, result.originals)
+    return step is not Step.WHOLE
 
 
 def _deepest(result: DraftResult, limits: Limits) -> Step:

@@ -8,6 +8,7 @@ from pinch_server.core import keyed, trimming
 from pinch_server.core.echoes import Echo
 from pinch_server.core.extraction.form import is_extracted
 from pinch_server.core.keyed import Weigh
+from pinch_server.core.limits import TrimStyle
 from pinch_server.core.trimming import Step
 
 
@@ -32,6 +33,13 @@ class Form(Protocol):
         ...
 
 
+def own_step(style: TrimStyle, tool: str, texts: Sequence[str]) -> Step:
+    """How far the texts of one result already are by their own shape, to whoever trims in a style."""
+    if is_extracted(texts):
+        return Step.ELIDED
+    return keyed.step_of(tool, texts) if style is TrimStyle.KEYED else trimming.step_of(tool, texts)
+
+
 @dataclass(frozen=True, slots=True)
 class PlainForm:
     """Head and tail around a marker, or a bare placeholder: the original."""
@@ -40,7 +48,7 @@ class PlainForm:
 
     def step_of(self, tool: str, texts: Sequence[str]) -> Step:
         """How far texts already are by their own shape."""
-        return Step.ELIDED if is_extracted(texts) else trimming.step_of(tool, texts)
+        return own_step(TrimStyle.PLAIN, tool, texts)
 
     def elide(self, texts: Sequence[str]) -> list[str]:
         """The texts with their middle left out."""
@@ -68,7 +76,7 @@ class KeyedForm:
 
     def step_of(self, tool: str, texts: Sequence[str]) -> Step:
         """How far texts already are by their own shape."""
-        return Step.ELIDED if is_extracted(texts) else keyed.step_of(tool, texts)
+        return own_step(TrimStyle.KEYED, tool, texts)
 
     def elide(self, texts: Sequence[str]) -> list[str]:
         """The texts with their middle left out."""

@@ -25,6 +25,7 @@ _GAPS_TRIED: Final = 64
 _SHORT_MOVE: Final = 64
 _LONG_MOVE: Final = 1_010
 _LEAST_MARKER_CHARS: Final = len("[...1 chars trimmed...]")
+_MARKER_END: Final = " chars trimmed...]"
 _MARKER: Final = regex.compile(r"\[\.\.\.([1-9][0-9]{0,2}(?:,[0-9]{3})*) chars trimmed\.\.\.\]")
 
 
@@ -140,6 +141,8 @@ class _Gap:
 
 def _is_elided(texts: Sequence[str]) -> bool:
     """Whether the texts are a head, gaps, and a tail as `elide` writes them."""
+    if not any(_MARKER_END in text for text in texts):
+        return False
     before = list(accumulate(map(len, texts), initial=0))
     total = before[-1]
     kept_whole = list(accumulate((not _is_removed(text) for text in texts), initial=0))
