@@ -16,6 +16,8 @@ from bench.scrape import moved, scrape
 
 _BIG_TOKENS = 1_000_000
 _SMALL_TOKENS = 3_000
+_CALLS = 22
+"""Calls of a session before it is told anew: the middle of real agents' sessions."""
 _HANDLING = "grpc_server_handling_seconds_sum"
 _PLANNING = 'pinch_stage_seconds_sum{stage="plan"}'
 
@@ -60,7 +62,7 @@ class Beside:
     p99: float
 
 
-def a_session(tokens: int, name: str, steps: int = 8) -> list[Call]:
+def a_session(tokens: int, name: str, steps: int = _CALLS) -> list[Call]:
     """The last calls of one session in the body form, with edits as the reply."""
     return list(GrowingSession(tokens, steps).calls(name, "body", "edits"))
 
