@@ -12,9 +12,10 @@ from pinch_server.core.embedding import Fault
 from pinch_server.core.scoring import Scoring
 from pinch_server.settings import RelevanceSettings
 from tests.embeddings.test_http import REASONS
-from tests.rpc.conversations import body
+from tests.rpc.conversations import body, messages
 from tests.rpc.service import Service, running
 from tests.services.embedding_faults import FAULTS, FaultServer
+from tests.workers.processes import until
 
 EMBEDDED = RelevanceSettings()
 SLOW = {"hang", "hang_in_body", "drip"}
@@ -173,3 +174,17 @@ def test_the_embedded_model_opens_no_socket(monkeypatch: pytest.MonkeyPatch) -> 
     with running(relevance=EMBEDDED) as service:
         reply = prune(service)
     assert reply.stats.ranking == pb.RANKING_HYBRID
+
+
+def test_a_large_call_that_waits_for_an_endpoint_holds_up_no_other(endpoint: FaultServer) -> None:
+    """While one call waits for vectors, a large one that needs none is worked on and answered."""
+    endpoint.fault = "hang"
+    with running(relevance=through(endpoint)) as service:
+        large = pb.PruneRequest(body=pb.RequestBody(json=body(messages(20))))
+        assert len(large.body.json) > 100_000
+        waiting = service.prune.Prune.future(large, timeout=120)
+        until(lambda: bool(endpoint.requests))
+        large.limits.stability = pb.STABILITY_REPLAY
+        assert service.prune.Prune(large, timeout=60).stats.pruned
+        assert not waiting.done()
+        waiting.cancel()
