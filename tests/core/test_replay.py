@@ -133,6 +133,18 @@ def test_gain_gate() -> None:
     assert (gated.edits, gated.unchanged_reason) == ((), "gain_too_small")
 
 
+@pytest.mark.parametrize("chars", [300, 800, 1_000])
+def test_a_session_of_small_results_is_trimmed(chars: int) -> None:
+    """Results no longer than the longest list count too: they are trimmed to half, and the budget is met."""
+    chat = [user("go")]
+    for index in range(210_000 // chars):
+        row = f'{{"id": "order-{index:06}", "state": "shipped", "note": "words that say little, again"}} '
+        chat += round_of(f"t{index}", (row * 20)[:chars])
+    plan = plan_pruning(Conversation(read_chat(chat)), Limits(), Chars3(), order=oldest_first)
+    assert plan.stats.original_tokens > 60_000
+    assert plan.stats.budget_met
+
+
 @pytest.mark.parametrize("style", TrimStyle)
 def test_what_came_trimmed_is_nothing_to_gain(style: TrimStyle) -> None:
     """Excerpts that came in stay as they are, so that they carry no event that frees next to nothing."""

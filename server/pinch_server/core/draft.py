@@ -437,4 +437,6 @@ def _least_chars(result: DraftResult, limits: Limits, *, is_cap: bool) -> int:
         return PLAIN_KEPT_CHARS
     if result.value.is_error:
         return PLAIN_KEPT_CHARS if result.chars > limits.max_summarize_chars else result.chars
-    return _PLACEHOLDER_FRAME_CHARS + (limits.placeholder_chars if limits.trim_style.has_second_step else 0)
+    # A list never takes more than half of what it hides.
+    listed = min(limits.placeholder_chars, result.chars // 2) if limits.trim_style.has_second_step else 0
+    return _PLACEHOLDER_FRAME_CHARS + listed
