@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pinch import Format, Limits, RequestContext, Route, Stability, ToolGlobs, TrimStyle
+from pinch import CacheState, Format, Limits, RequestContext, Route, Stability, ToolGlobs, TrimStyle
 from pinch.integrations import headers as of_the_client
 from pinch_server.core.limits import Limits as CoreLimits
 from pinch_server.formats.format import Format as ServerFormat
@@ -34,6 +34,9 @@ RIGHT = {
     "x-pinch-prompt-rate": "2",
     "x-pinch-cached-rate": "0.2",
     "x-pinch-cache-write-rate": "2.5",
+    "x-pinch-cache-state": "Cold",
+    "x-pinch-cache-ttl-seconds": "300",
+    "x-pinch-expected-further-calls": "0",
 }
 """Each header that the service understands, with a value that it takes."""
 
@@ -51,6 +54,9 @@ WRONG = [
     ("x-pinch-dry-run", ""),
     ("x-pinch-format", "openai"),
     ("x-pinch-route", "unspecified"),
+    ("x-pinch-cache-state", "unspecified"),
+    ("x-pinch-cache-ttl-seconds", "-1"),
+    ("x-pinch-expected-further-calls", "2147483648"),
     ("x-pinch-budget", "5"),
     ("x-pinch-", "5"),
 ]
@@ -85,6 +91,10 @@ def test_every_header_of_the_service_is_understood() -> None:
     assert (asked.context.session_id, asked.context.model) == ("s-1", "m")
     rates = asked.context.rates
     assert (rates.prompt, rates.cached_prompt, rates.cache_write) == ("2", "0.2", "2.5")
+    cache = asked.context.cache
+    assert (cache.state, cache.ttl_seconds) == (CacheState.CACHE_STATE_COLD, 300)
+    assert cache.HasField("expected_further_calls")
+    assert cache.expected_further_calls == 0
 
 
 @pytest.mark.parametrize("format", ServerFormat)

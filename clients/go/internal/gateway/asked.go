@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/pinch-grpc/pinch/clients/go/pinchv1"
@@ -82,6 +83,20 @@ func (a *asked) take(key, text string) (bool, error) {
 		a.rates().CachedPrompt = text
 	case "cache-write-rate":
 		a.rates().CacheWrite = text
+	case "cache-state":
+		state, known := pinchv1.CacheState_value["CACHE_STATE_"+strings.ToUpper(text)]
+		a.cache().State = pinchv1.CacheState(state)
+		if !known || state == 0 {
+			err = fmt.Errorf("%q is no state of a cache", text)
+		}
+	case "cache-ttl-seconds":
+		var seconds int32
+		seconds, err = count(text)
+		a.cache().TtlSeconds = proto.Int64(int64(seconds))
+	case "expected-further-calls":
+		var calls int32
+		calls, err = count(text)
+		a.cache().ExpectedFurtherCalls = proto.Int32(calls)
 	default:
 		return false, nil
 	}
@@ -93,6 +108,19 @@ func (a *asked) rates() *pinchv1.Rates {
 		a.context.Rates = &pinchv1.Rates{}
 	}
 	return a.context.Rates
+}
+
+func (a *asked) cache() *pinchv1.CacheContext {
+	if a.context.Cache == nil {
+		a.context.Cache = &pinchv1.CacheContext{}
+	}
+	return a.context.Cache
+}
+
+// count is a whole number from 0 on.
+func count(text string) (int32, error) {
+	number, err := strconv.ParseUint(text, 10, 31)
+	return int32(number), err
 }
 
 // over is the limits of a call: the given ones, and over them those of the headers; nil when there are none.

@@ -17,7 +17,8 @@ func TestHeadersAreUnderstood(t *testing.T) {
 		"x-pinch-protected-tools": "read_*, grep", "x-pinch-relevance": "false", "x-pinch-stability": "per_call",
 		"x-pinch-trim-style": "keyed", "x-pinch-dry-run": "1", "x-pinch-format": "gemini", "x-pinch-route": "routed",
 		"x-pinch-session-id": "s", "x-pinch-model": "m", "x-pinch-prompt-rate": "1.5", "x-pinch-cached-rate": "0.1",
-		"x-pinch-cache-write-rate": "2", "x-pinch-bypass": "true", "X-Request-Id": "r", "Accept": "*/*",
+		"x-pinch-cache-write-rate": "2", "x-pinch-cache-state": "None", "x-pinch-cache-ttl-seconds": "300",
+		"x-pinch-expected-further-calls": "0", "x-pinch-bypass": "true", "X-Request-Id": "r", "Accept": "*/*",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +29,8 @@ func TestHeadersAreUnderstood(t *testing.T) {
 		 keep_last_rounds: 7 target_tokens: 8 min_tokens_saved: 9 min_gain: 0.25 relevance: false
 		 protected_tools { globs: "read_*" globs: "grep" } stability: STABILITY_PER_CALL trim_style: TRIM_STYLE_KEYED`: limits,
 		`request_id: "r" session_id: "s" route: ROUTE_ROUTED model: "m"
-		 rates { prompt: "1.5" cached_prompt: "0.1" cache_write: "2" }`: context,
+		 rates { prompt: "1.5" cached_prompt: "0.1" cache_write: "2" }
+		 cache { state: CACHE_STATE_NONE ttl_seconds: 300 expected_further_calls: 0 }`: context,
 	} {
 		if err := prototext.Unmarshal([]byte(text), into); err != nil {
 			t.Fatal(err)
@@ -45,6 +47,7 @@ func TestHeadersAreUnderstood(t *testing.T) {
 // A header that is misspelt or malformed is an error, never another wish.
 func TestHeadersThatAreNone(t *testing.T) {
 	for name, text := range map[string]string{
+		"x-pinch-cache-state": "unspecified", "x-pinch-cache-ttl-seconds": "-1", "x-pinch-expected-further-calls": "2147483648",
 		"x-pinch-budget": "5", "x-pinch-budget-tokens": "five", "x-pinch-keep-last-turns": "99999999999",
 		"x-pinch-min-gain": "much", "x-pinch-relevance": "perhaps", "x-pinch-stability": "always",
 		"x-pinch-bypass": "", "x-pinch-dry-run": "yes", "x-pinch-format": "morse", "x-pinch-route": "scenic",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from pinch import Format, Limits, Rates, RequestContext, Route
+from pinch import CacheState, Format, Limits, Rates, RequestContext, Route
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,12 @@ _FORMATS: Final[Mapping[str, Format.ValueType]] = {
 }
 _ROUTES: Final = {"routed": Route.ROUTE_ROUTED, "passthrough": Route.ROUTE_PASSTHROUGH}
 _RATES: Final = {"prompt_rate": "prompt", "cached_rate": "cached_prompt", "cache_write_rate": "cache_write"}
+_CACHE_STATES: Final = {
+    "warm": CacheState.CACHE_STATE_WARM,
+    "cold": CacheState.CACHE_STATE_COLD,
+    "none": CacheState.CACHE_STATE_NONE,
+}
+_MOST: Final = 2**31 - 1
 _BOOLEANS: Final = {"true": True, "1": True, "false": False, "0": False}
 _NUMBER_CHARS: Final = 32
 _SHOWN_CHARS: Final = 60
@@ -88,6 +94,12 @@ class _Reading:
             self.context.route = _one_of(_ROUTES, text)
         elif key in ("session_id", "model"):
             setattr(self.context, key, text)
+        elif key == "cache_state":
+            self.context.cache.state = _one_of(_CACHE_STATES, text)
+        elif key == "cache_ttl_seconds":
+            self.context.cache.ttl_seconds = _count(text)
+        elif key == "expected_further_calls":
+            self.context.cache.expected_further_calls = _count(text)
         elif key in _RATES:
             self.context.rates.MergeFrom(Rates(**{_RATES[key]: text}))
         else:
@@ -134,6 +146,12 @@ def read_headers(headers: Mapping[str, str]) -> Asked:
         except ValueError as error:
             problems.append(f"{name}: {text[:_SHOWN_CHARS]!r} is none; give {error}")
     return Asked(reading.limits, reading.context, **reading.rest, problems=tuple(problems))
+
+
+def _count(text: str) -> int:
+    if len(text) > _NUMBER_CHARS or not text.isascii() or not text.isdigit() or int(text) > _MOST:
+        raise ValueError("a whole number from 0 on")
+    return int(text)
 
 
 def _boolean(text: str) -> bool:
