@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pinch_server.core.pricing import CacheContext, CacheState
-from pinch_server.gateways.headers import NAMES, read_headers
+from pinch_server.gateways.headers import NAMES, by_name, read_headers
 from tests.gateways.ports import Port, Stuck, opened
 from tests.rpc.conversations import body, messages
 
@@ -175,6 +175,24 @@ def test_the_guardrail_leaves_the_messages_route_alone(port: Port, more: dict[st
     assert len(port.kept.decisions) == before
 
 
+@pytest.mark.parametrize("number", [b"9" * 5_000, b"1e999"])
+def test_the_guardrail_reads_numbers_of_any_size(port: Port, number: bytes) -> None:
+    """A number that no type holds is worth no request: results are shortened, the number stays."""
+    asked = guarded([{**row, "n": "N"} for row in messages()]).replace(b'"N"', number)
+    reply = port.post(GUARDRAIL, asked, JSON)
+    assert "x-pinch-unchanged-reason" not in reply.headers
+    assert reply.body.count(number) == len(messages())
+
+
+def test_rows_that_are_no_text_are_no_failure_of_pinch(port: Port, caplog: pytest.LogCaptureFixture) -> None:
+    """Bytes that are no UTF-8 in a guardrail's rows are told as the request's fault, without an error."""
+    with caplog.at_level(logging.ERROR):
+        reply = port.post(GUARDRAIL, guarded(messages()).replace(b"And now?", b"\xff\xfe"), JSON)
+    assert is_unchanged(GUARDRAIL, reply)
+    assert reply.headers["x-pinch-unchanged-reason"] == "not_understood"
+    assert not caplog.records
+
+
 def test_the_guardrail_reads_headers_that_litellm_was_told_to_show(port: Port) -> None:
     """Hidden values are no values; shown ones count like the caller's own headers."""
     shown = {"x-pinch-budget-tokens": "1000000", "x-pinch-session-id": "[present]", "accept": "*/*"}
@@ -244,6 +262,8 @@ def test_prune_speaks_the_contract_in_json(port: Port) -> None:
     [
         (b"nope", ""),
         (b"\xff", ""),
+        (b'"secret"', ""),
+        (b"[]", ""),
         (b'{"limts": {}}', "limts"),
         (b'{"limits": {"budgetTokens": "abc"}}', "limits.budgetTokens"),
         (b"{}", "conversation"),
@@ -416,6 +436,24 @@ def test_each_request_has_its_account(port: Port) -> None:
 def test_a_mouth_takes_posts_alone(port: Port) -> None:
     """Another path is 404, and what was not named in the settings is not there."""
     assert port.post("/nothing", b"", JSON).status == 404
+
+
+def test_a_header_that_comes_twice_is_a_list(port: Port) -> None:
+    """Of repeated fields none is lost: lists are joined, and what is none says nothing that can be done."""
+    read = read_headers(by_name([("X-Pinch-Protected-Tools", "a*"), ("x-pinch-protected-tools", "b")]))
+    assert read.limits["protected_tools"] == ("a*", "b")
+    host, _, number = port.address.rpartition(":")
+    text = body()
+    with socket.create_connection((host, int(number)), 30) as connection:
+        connection.sendall(
+            b"POST /compact HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"X-Pinch-Bypass: true\r\nX-Pinch-Bypass: false\r\nConnection: close\r\n"
+            b"Content-Length: %d\r\n\r\n%b" % (len(text), text)
+        )
+        with connection.makefile("rb") as answer:
+            told = answer.read()
+    assert told.startswith(b"HTTP/1.1 204")
+    assert b"x-pinch-unchanged-reason: invalid\r\n" in told
 
 
 def test_every_header_is_read() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from pinch_server.formats.format import Format
 from pinch_server.gateways.envoy.paths import dialect_of, tells_nothing
-from pinch_server.gateways.envoy.usage import Usage, reader_for
+from pinch_server.gateways.envoy.usage import Usage, UsageReader, reader_for
 
 JSON = {"content-type": "application/json; charset=utf-8"}
 EVENTS = {"content-type": "text/event-stream"}
@@ -121,6 +122,59 @@ def test_a_bomb_is_given_up() -> None:
     reader.feed(gzip.compress(b" " * 40_000_000))
     assert len(reader._held) == 0
     assert reader.usage() == Usage()
+
+
+@dataclass
+class Inflates:
+    """Takes compression off, and counts what it is given."""
+
+    inner: Any = field(default_factory=lambda: zlib.decompressobj(47))
+    taken: int = 0
+
+    @property
+    def eof(self) -> bool:
+        return bool(self.inner.eof)
+
+    @property
+    def unconsumed_tail(self) -> bytes:
+        return bytes(self.inner.unconsumed_tail)
+
+    def decompress(self, data: bytes, max_length: int = 0, /) -> bytes:
+        self.taken += len(data)
+        return bytes(self.inner.decompress(data, max_length))
+
+
+def test_what_comes_behind_a_packed_answer_is_not_kept() -> None:
+    """Whatever a provider sends behind the end of what it packed is neither held nor looked at."""
+    inflate = Inflates()
+    reader = UsageReader(Format.OPENAI_CHAT, is_stream=True, inflate=inflate)
+    packed = gzip.compress(events({"usage": {"prompt_tokens": 9}}))
+    reader.feed(packed)
+    for _ in range(100):
+        reader.feed(b"x" * 10_000)
+    assert (inflate.taken, inflate.inner.unused_data) == (len(packed), b"")
+    assert reader.usage().prompt_tokens == 9
+
+
+class Searched(bytearray):
+    """Counts the bytes that are looked through."""
+
+    bytes_seen = 0
+
+    def rfind(self, *args: Any) -> int:
+        self.bytes_seen += len(self)
+        return super().rfind(*args)
+
+
+def test_a_line_without_end_is_not_searched_again() -> None:
+    """What is held of a line is looked through once it ends, not again for each small piece of it."""
+    held = Searched()
+    reader = UsageReader(Format.OPENAI_CHAT, is_stream=True, _held=held)
+    for _ in range(1_000):
+        reader.feed(b"x" * 10)
+    assert held.bytes_seen == 0
+    reader.feed(b"\n" + events({"usage": {"prompt_tokens": 9}}))
+    assert (reader.usage().prompt_tokens, len(held)) == (9, 0)
 
 
 @pytest.mark.parametrize(

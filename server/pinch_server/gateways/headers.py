@@ -1,6 +1,6 @@
 """What a gateway's request asks of Pinch in its headers, `x-pinch-*`; none of them reaches a provider."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -125,6 +125,18 @@ class Asked:
     dry_run: bool = False
     bypass: bool = False
     violations: tuple[Violation, ...] = ()
+
+
+def by_name(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Header fields by their names in lower case; one that was sent several times is a list (RFC 9110, 5.3).
+
+    Args:
+        fields: The fields as they came.
+    """
+    found: dict[str, list[str]] = {}
+    for name, text in fields:
+        found.setdefault(name.lower(), []).append(text)
+    return {name: ", ".join(texts) for name, texts in found.items()}
 
 
 def read_headers(headers: Mapping[str, str]) -> Asked:

@@ -24,7 +24,7 @@ from pinch_server.doors.tokens import Problem, Refused, Tokens, admitted
 from pinch_server.doors.watched import Watched
 from pinch_server.faults import told
 from pinch_server.gateways.crowd import Crowd
-from pinch_server.gateways.headers import DECISION_ID, TOKENS_SAVED, UNCHANGED
+from pinch_server.gateways.headers import DECISION_ID, TOKENS_SAVED, UNCHANGED, by_name
 from pinch_server.gateways.in_time import InTime, Turn, Untold
 from pinch_server.gateways.mouth import Answer, Leave, Mouth
 from pinch_server.listen import Listen, parse_listen
@@ -198,7 +198,7 @@ class MouthPort:
     def _handler(self, mouth: Mouth) -> Callable[[web.Request], "asyncio.Future[web.Response]"]:
         async def handle(request: web.Request) -> web.Response:
             started = time.monotonic()
-            headers = {name.lower(): _readable(text) for name, text in request.headers.items()}
+            headers = by_name((name, _readable(text)) for name, text in request.headers.items())
             if (refusal := self._foreign(headers)) is not None:
                 return refusal
             tenant = self._tenant(mouth, request.headers.get(hdrs.AUTHORIZATION))

@@ -14,6 +14,7 @@ from pinch_server.rpc.convert import Received, read_request, write_reply, write_
 from pinch_server.rpc.wire import SplitRequest
 
 _PROBLEM_CHARS: Final = 200
+_BLANK: Final = b" \t\n\r"
 _FIELD: Final = re.compile(r"Failed to parse ([A-Za-z_]\w*) field")
 _UNKNOWN: Final = re.compile(r'has no field named "(\w+)"')
 
@@ -54,6 +55,9 @@ def read_json(body: bytes, recent: RecentHistories) -> JsonRequest:
     Raises:
         InvalidCallError: It is none; the violation says where.
     """
+    if not body.lstrip(_BLANK).startswith(b"{"):
+        # Of a string, the parser would tell its first letter as the name of a field.
+        raise InvalidCallError((_violation(""),))
     try:
         request = json_format.Parse(body, pb.PruneRequest())
     except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:

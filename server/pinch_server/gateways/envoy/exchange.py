@@ -16,7 +16,15 @@ from pinch_server.formats.spoken import Unspoken, spoken_in
 from pinch_server.gateways.envoy.paths import dialect_of, tells_nothing
 from pinch_server.gateways.envoy.usage import UsageReader, reader_for
 from pinch_server.gateways.envoy.v1 import external_processor_pb2 as pb
-from pinch_server.gateways.headers import DECISION_ID, PREFIX, TOKENS_SAVED, UNCHANGED, Asked, read_headers
+from pinch_server.gateways.headers import (
+    DECISION_ID,
+    PREFIX,
+    TOKENS_SAVED,
+    UNCHANGED,
+    Asked,
+    by_name,
+    read_headers,
+)
 from pinch_server.gateways.in_time import InTime, Turn, Untold
 from pinch_server.ports import Clock
 
@@ -109,6 +117,17 @@ class Exchange:
         self._is_reported = True
         try:
             self._report(self._decided, self._status)
+        except Exception as error:  # noqa: BLE001 as above
+            _LOG.error("what became of Envoy's request cannot be reported: %s", told(error))
+
+    def unheard(self) -> None:
+        """Takes the decision back whose answer nobody waits for any more: the request went on as it came."""
+        if self._decided is None or self._status is not None or self._is_reported:
+            return
+        self._is_reported = True
+        now = unix_micros(self._around.clock.now())
+        try:
+            self._around.report(Outcome(self._decided.decision_id, now, "REJECTED"))
         except Exception as error:  # noqa: BLE001 as above
             _LOG.error("what became of Envoy's request cannot be reported: %s", told(error))
 
@@ -252,10 +271,10 @@ def _untouched(step: pb.ProcessingRequest) -> pb.ProcessingResponse:
 
 
 def _read(headers: pb.HeaderMap) -> Mapping[str, str]:
-    return {
-        header.key: header.raw_value.decode("utf-8", "replace") if header.raw_value else header.value
+    return by_name(
+        (header.key, header.raw_value.decode("utf-8", "replace") if header.raw_value else header.value)
         for header in headers.headers
-    }
+    )
 
 
 def _set(name: str, text: str) -> pb.HeaderValueOption:

@@ -30,8 +30,15 @@ def process_handler(
         try:
             for step in steps:
                 # What Envoy does not wait for cannot be changed any more.
-                if not step.observability_mode:
-                    yield exchange.answer(step)
+                if step.observability_mode:
+                    continue
+                answer = exchange.answer(step)
+                if not context.is_active():
+                    # Envoy's message_timeout was over first, or whoever asked is gone.
+                    if step.HasField("request_body"):
+                        exchange.unheard()
+                    return
+                yield answer
         except grpc.RpcError:
             # Envoy ends a stream that it needs no more by cancelling it.
             return

@@ -96,7 +96,8 @@ class UsageReader:
 
     def feed(self, piece: bytes) -> None:
         """Takes the next piece of the answer; one that cannot be read ends the reading."""
-        if self._is_lost:
+        # Behind the end of what was packed nothing is read: zlib would keep all that comes.
+        if self._is_lost or (self.inflate is not None and self.inflate.eof):
             return
         try:
             plain = piece if self.inflate is None else self.inflate.decompress(piece, _MOST_BYTES)
@@ -104,7 +105,8 @@ class UsageReader:
             self._is_lost = True
             return
         self._held += plain
-        if self.is_stream:
+        # What was held before has no end of a line, and is not looked through again for each piece.
+        if self.is_stream and b"\n" in plain:
             self._read_lines()
         if len(self._held) > _MOST_BYTES or (self.inflate is not None and self.inflate.unconsumed_tail):
             self._is_lost = True
@@ -127,8 +129,6 @@ class UsageReader:
 
     def _read_lines(self) -> None:
         end = self._held.rfind(b"\n")
-        if end < 0:
-            return
         for line in bytes(self._held[:end]).split(b"\n"):
             if line.startswith(b"data:") and _MARK in line:
                 self._read(line.removeprefix(b"data:"))
@@ -163,6 +163,11 @@ class UsageReader:
 
 class Inflate(Protocol):
     """Takes compression off, at most so much at once."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether what was packed has ended."""
+        ...
 
     @property
     def unconsumed_tail(self) -> bytes:

@@ -13,7 +13,9 @@ from typing import Any, Final
 import msgspec
 
 from pinch_server.decide import Body, CallContext, Decided, PruneCall
+from pinch_server.formats.errors import BodyError, NotUnderstoodError
 from pinch_server.formats.format import Format
+from pinch_server.formats.json_body import decode
 from pinch_server.gateways.headers import PREFIX, read_headers
 from pinch_server.gateways.inner_body import ABSENT, Rows
 from pinch_server.gateways.mouth import Answer, Leave, Question
@@ -54,7 +56,11 @@ class LitellmGuardrail:
         messages = guarded.structured_messages
         if guarded.input_type != "request" or not bytes(messages).startswith(b"["):
             return Leave("nothing_to_trim")
-        if _came_as_messages(shown, messages):
+        try:
+            came_as_messages = _came_as_messages(shown, messages)
+        except (BodyError, NotUnderstoodError):
+            return Leave("not_understood")
+        if came_as_messages:
             return Leave("anthropic_messages")
         rows = Rows.of(messages, guarded.tools)
 
@@ -89,7 +95,7 @@ def _told(shown: Mapping[str, str]) -> dict[str, str]:
 def _came_as_messages(shown: Mapping[str, str], messages: msgspec.Raw) -> bool:
     if not _MESSAGES_HEADERS.isdisjoint(shown):
         return True
-    rows: Any = msgspec.json.decode(messages)
+    rows: Any = decode(bytes(messages))
     return any(_is_marked(row) for row in rows if isinstance(row, dict))
 
 
