@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from pinch import CacheState, Format, Limits, RequestContext, Route, Stability, ToolGlobs, TrimStyle
+from pinch import (
+    CacheContext,
+    CacheState,
+    Format,
+    Limits,
+    RequestContext,
+    Route,
+    Stability,
+    ToolGlobs,
+    TrimStyle,
+)
 from pinch.integrations import headers as of_the_client
 from pinch_server.core.limits import Limits as CoreLimits
 from pinch_server.formats.format import Format as ServerFormat
@@ -54,9 +64,12 @@ WRONG = [
     ("x-pinch-dry-run", ""),
     ("x-pinch-format", "openai"),
     ("x-pinch-route", "unspecified"),
+    ("x-pinch-cache-state", "tepid"),
     ("x-pinch-cache-state", "unspecified"),
     ("x-pinch-cache-ttl-seconds", "-1"),
-    ("x-pinch-expected-further-calls", "2147483648"),
+    ("x-pinch-cache-ttl-seconds", "2147483648"),
+    ("x-pinch-cache-ttl-seconds", "0" * 400 + "1"),
+    ("x-pinch-expected-further-calls", "1.5"),
     ("x-pinch-budget", "5"),
     ("x-pinch-", "5"),
 ]
@@ -89,12 +102,12 @@ def test_every_header_of_the_service_is_understood() -> None:
     assert (asked.bypass, asked.dry_run) == (served.bypass, served.dry_run) == (False, True)
     assert asked.context.route == Route.ROUTE_PASSTHROUGH
     assert (asked.context.session_id, asked.context.model) == ("s-1", "m")
+    assert asked.context.cache == CacheContext(
+        state=CacheState.CACHE_STATE_COLD, ttl_seconds=300, expected_further_calls=0
+    )
+    assert (served.context.cache.ttl_seconds, served.context.cache.further_calls) == (300, 0)
     rates = asked.context.rates
     assert (rates.prompt, rates.cached_prompt, rates.cache_write) == ("2", "0.2", "2.5")
-    cache = asked.context.cache
-    assert (cache.state, cache.ttl_seconds) == (CacheState.CACHE_STATE_COLD, 300)
-    assert cache.HasField("expected_further_calls")
-    assert cache.expected_further_calls == 0
 
 
 @pytest.mark.parametrize("format", ServerFormat)

@@ -70,7 +70,7 @@ func (a *asked) take(key, text string) (bool, error) {
 	case "route":
 		route, known := pinchv1.Route_value["ROUTE_"+strings.ToUpper(text)]
 		a.context.Route = pinchv1.Route(route)
-		if !known {
+		if !known || route == 0 {
 			err = fmt.Errorf("%q is no route", text)
 		}
 	case "session-id":
@@ -87,7 +87,7 @@ func (a *asked) take(key, text string) (bool, error) {
 		state, known := pinchv1.CacheState_value["CACHE_STATE_"+strings.ToUpper(text)]
 		a.cache().State = pinchv1.CacheState(state)
 		if !known || state == 0 {
-			err = fmt.Errorf("%q is no state of a cache", text)
+			err = fmt.Errorf("%q is no state of a cache; give warm, cold or none", text)
 		}
 	case "cache-ttl-seconds":
 		var seconds int32
@@ -119,8 +119,11 @@ func (a *asked) cache() *pinchv1.CacheContext {
 
 // count is a whole number from 0 on.
 func count(text string) (int32, error) {
-	number, err := strconv.ParseUint(text, 10, 31)
-	return int32(number), err
+	number, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || number < 0 {
+		return 0, fmt.Errorf("%q is no whole number from 0 on", text)
+	}
+	return int32(number), nil
 }
 
 // over is the limits of a call: the given ones, and over them those of the headers; nil when there are none.
@@ -151,6 +154,9 @@ func limit(key, text string) (any, error) {
 		return boolean(text)
 	case protoreflect.EnumKind:
 		unset := string(field.Enum().Values().Get(0).Name())
+		if strings.EqualFold(text, "unspecified") {
+			return nil, fmt.Errorf("%q is none of %s%s", text, prefix, key)
+		}
 		return strings.TrimSuffix(unset, "UNSPECIFIED") + strings.ToUpper(text), nil
 	case protoreflect.MessageKind:
 		globs := []string{}

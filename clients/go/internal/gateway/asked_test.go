@@ -17,8 +17,8 @@ func TestHeadersAreUnderstood(t *testing.T) {
 		"x-pinch-protected-tools": "read_*, grep", "x-pinch-relevance": "false", "x-pinch-stability": "per_call",
 		"x-pinch-trim-style": "keyed", "x-pinch-dry-run": "1", "x-pinch-format": "gemini", "x-pinch-route": "routed",
 		"x-pinch-session-id": "s", "x-pinch-model": "m", "x-pinch-prompt-rate": "1.5", "x-pinch-cached-rate": "0.1",
-		"x-pinch-cache-write-rate": "2", "x-pinch-cache-state": "None", "x-pinch-cache-ttl-seconds": "300",
-		"x-pinch-expected-further-calls": "0", "x-pinch-bypass": "true", "X-Request-Id": "r", "Accept": "*/*",
+		"x-pinch-cache-write-rate": "2", "x-pinch-bypass": "true", "x-pinch-cache-state": "Cold",
+		"x-pinch-cache-ttl-seconds": "300", "x-pinch-expected-further-calls": "0", "X-Request-Id": "r", "Accept": "*/*",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestHeadersAreUnderstood(t *testing.T) {
 		 protected_tools { globs: "read_*" globs: "grep" } stability: STABILITY_PER_CALL trim_style: TRIM_STYLE_KEYED`: limits,
 		`request_id: "r" session_id: "s" route: ROUTE_ROUTED model: "m"
 		 rates { prompt: "1.5" cached_prompt: "0.1" cache_write: "2" }
-		 cache { state: CACHE_STATE_NONE ttl_seconds: 300 expected_further_calls: 0 }`: context,
+		 cache { state: CACHE_STATE_COLD ttl_seconds: 300 expected_further_calls: 0 }`: context,
 	} {
 		if err := prototext.Unmarshal([]byte(text), into); err != nil {
 			t.Fatal(err)
@@ -47,11 +47,18 @@ func TestHeadersAreUnderstood(t *testing.T) {
 // A header that is misspelt or malformed is an error, never another wish.
 func TestHeadersThatAreNone(t *testing.T) {
 	for name, text := range map[string]string{
-		"x-pinch-cache-state": "unspecified", "x-pinch-cache-ttl-seconds": "-1", "x-pinch-expected-further-calls": "2147483648",
 		"x-pinch-budget": "5", "x-pinch-budget-tokens": "five", "x-pinch-keep-last-turns": "99999999999",
 		"x-pinch-min-gain": "much", "x-pinch-relevance": "perhaps", "x-pinch-stability": "always",
 		"x-pinch-bypass": "", "x-pinch-dry-run": "yes", "x-pinch-format": "morse", "x-pinch-route": "scenic",
+		"x-pinch-cache-state": "tepid", "x-pinch-cache-ttl-seconds": "-1", "x-pinch-expected-further-calls": "1.5",
 	} {
+		if got, err := read(map[string]string{name: text}); err == nil {
+			t.Errorf("%s: %s is %+v", name, text, got)
+		}
+	}
+	// What the API calls unspecified is nothing that a header can ask for.
+	for _, name := range []string{"x-pinch-cache-state", "x-pinch-route", "x-pinch-stability", "x-pinch-trim-style"} {
+		text := "unspecified"
 		if got, err := read(map[string]string{name: text}); err == nil {
 			t.Errorf("%s: %s is %+v", name, text, got)
 		}

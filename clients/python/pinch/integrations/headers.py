@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from pinch import CacheState, Format, Limits, Rates, RequestContext, Route
+from pinch import CacheContext, CacheState, Format, Limits, Rates, RequestContext, Route
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,10 @@ _CACHE_STATES: Final = {
     "cold": CacheState.CACHE_STATE_COLD,
     "none": CacheState.CACHE_STATE_NONE,
 }
-_MOST: Final = 2**31 - 1
+_CACHE_COUNTS: Final = {
+    "cache_ttl_seconds": "ttl_seconds",
+    "expected_further_calls": "expected_further_calls",
+}
 _BOOLEANS: Final = {"true": True, "1": True, "false": False, "0": False}
 _NUMBER_CHARS: Final = 32
 _SHOWN_CHARS: Final = 60
@@ -94,14 +97,12 @@ class _Reading:
             self.context.route = _one_of(_ROUTES, text)
         elif key in ("session_id", "model"):
             setattr(self.context, key, text)
-        elif key == "cache_state":
-            self.context.cache.state = _one_of(_CACHE_STATES, text)
-        elif key == "cache_ttl_seconds":
-            self.context.cache.ttl_seconds = _count(text)
-        elif key == "expected_further_calls":
-            self.context.cache.expected_further_calls = _count(text)
         elif key in _RATES:
             self.context.rates.MergeFrom(Rates(**{_RATES[key]: text}))
+        elif key == "cache_state":
+            self.context.cache.state = _one_of(_CACHE_STATES, text)
+        elif key in _CACHE_COUNTS:
+            self.context.cache.MergeFrom(CacheContext(**{_CACHE_COUNTS[key]: _count(text)}))
         else:
             self._limit(Limits.DESCRIPTOR.fields_by_name[key], text)
 
@@ -148,17 +149,22 @@ def read_headers(headers: Mapping[str, str]) -> Asked:
     return Asked(reading.limits, reading.context, **reading.rest, problems=tuple(problems))
 
 
-def _count(text: str) -> int:
-    if len(text) > _NUMBER_CHARS or not text.isascii() or not text.isdigit() or int(text) > _MOST:
-        raise ValueError("a whole number from 0 on")
-    return int(text)
-
-
 def _boolean(text: str) -> bool:
     try:
         return _BOOLEANS[text.lower()]
     except KeyError:
         raise ValueError("true or false") from None
+
+
+def _count(text: str) -> int:
+    expected = "a whole number from 0 on"
+    try:
+        count = int(text[:_NUMBER_CHARS])
+    except ValueError:
+        raise ValueError(expected) from None
+    if len(text) > _NUMBER_CHARS or not 0 <= count < 2**31:
+        raise ValueError(expected)
+    return count
 
 
 def _one_of(values: Mapping[str, Any], text: str) -> Any:
