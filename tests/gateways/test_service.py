@@ -121,6 +121,10 @@ def test_it_is_guarded_as_the_other_ports_are(tmp_path: Path) -> None:
     with running_server(state, "--config", str(config(tmp_path, text))) as running:
         trusting = ssl.create_default_context(cafile=str(authority.roots))
         assert post(running, "/compact", {}, trusting)[0] == 401
+        # Without a token nobody learns which endpoints are open.
+        for path in ("/v1/compress", "/nothing"):
+            assert post(running, path, {}, trusting)[0] == 401
+            assert post(running, path, {"Authorization": f"Bearer {TOKEN}"}, trusting)[0] == 404
         status, decision = post(running, "/compact", {"Authorization": f"Bearer {TOKEN}"}, trusting)
         assert (status, bool(decision)) == (200, True)
         with pytest.raises((http.client.HTTPException, OSError)):

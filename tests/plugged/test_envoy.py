@@ -212,7 +212,7 @@ def test_without_a_server_the_request_goes_on_as_it_came(tmp_path: Path) -> None
 
 
 def test_a_server_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
-    """With the documented message_timeout, a Pinch that stands still is passed by."""
+    """With the documented message_timeout, a Pinch that stands still is passed by, and counts no saving."""
     with way(tmp_path, changes={}) as made:
         body = conversation(ROUTES[0])
         made.pinch.process.send_signal(signal.SIGSTOP)
@@ -222,6 +222,7 @@ def test_a_server_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
             made.pinch.process.send_signal(signal.SIGCONT)
         assert (status, headers["x-pinch-decision-id"]) == (200, None)
         assert made.provider.last.body == body
+        assert [row["outcome"] for row in made.rows()] in ([], ["rejected"])
 
 
 def test_without_failure_mode_allow_a_failure_is_the_clients(tmp_path: Path) -> None:

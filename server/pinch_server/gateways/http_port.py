@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler
 
 from pinch_server.core.limits import Violation
 from pinch_server.decide import Decided, InvalidCallError
-from pinch_server.doors.access import MOUTHS
+from pinch_server.doors.access import ANY_TOKEN, MOUTHS, Allowed
 from pinch_server.doors.browsers import is_own_name, is_sent_for_a_page
 from pinch_server.doors.tokens import Problem, Refused, Tokens, admitted
 from pinch_server.doors.watched import Watched
@@ -159,7 +160,7 @@ class MouthPort:
         self._loop.close()
 
     async def _start(self, wanted: Listen, shares_port: bool) -> str:
-        app = web.Application(client_max_size=self._rules.max_bytes)
+        app = web.Application(client_max_size=self._rules.max_bytes, middlewares=[self._unknown])
         for mouth in self._mouths:
             app.router.add_post(mouth.path, self._handler(mouth))
         self._runner = web.AppRunner(
@@ -222,6 +223,15 @@ class MouthPort:
 
         return handle  # type: ignore[return-value] # a coroutine function, as aiohttp takes it
 
+    @web.middleware
+    async def _unknown(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Asks for a token where there is nothing as well: without one, nobody learns what there is."""
+        if request.match_info.http_exception is not None:
+            refusal = self._admitted(request.headers.get(hdrs.AUTHORIZATION), ANY_TOKEN, "this page")
+            if isinstance(refusal, web.Response):
+                return refusal
+        return await handler(request)
+
     def _foreign(self, headers: Mapping[str, str]) -> web.Response | None:
         """The refusal of what a page may have had a browser send, where no token would have kept it out."""
         if self._rules.tokens is not None:
@@ -241,11 +251,14 @@ class MouthPort:
 
     def _tenant(self, mouth: Mouth, header: str | None) -> str | web.Response:
         """Whose request it is, or its refusal."""
-        allowed = MOUTHS[mouth.path]
+        return self._admitted(header, MOUTHS[mouth.path], mouth.path)
+
+    def _admitted(self, header: str | None, allowed: Allowed, what: str) -> str | web.Response:
+        """Whose token it is, or the refusal of what it is asked for."""
         if self._rules.tokens is None or allowed is None:
             return self._rules.tenant
         try:
-            return admitted(self._rules.tokens.current(), header, allowed, mouth.path).name
+            return admitted(self._rules.tokens.current(), header, allowed, what).name
         except Refused as refused:
             self._refused(refused.problem)
             status = 403 if refused.problem == "wrong_role" else 401

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from pinch import CacheContext, CacheState, Format, Limits, Rates, RequestContext, Route
+from pinch import CacheState, Format, Limits, Rates, RequestContext, Route
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,7 +102,7 @@ class _Reading:
         elif key == "cache_state":
             self.context.cache.state = _one_of(_CACHE_STATES, text)
         elif key in _CACHE_COUNTS:
-            self.context.cache.MergeFrom(CacheContext(**{_CACHE_COUNTS[key]: _count(text)}))
+            setattr(self.context.cache, _CACHE_COUNTS[key], _count(text))
         else:
             self._limit(Limits.DESCRIPTOR.fields_by_name[key], text)
 
