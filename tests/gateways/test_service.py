@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import sqlite3
 import ssl
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import get_args
@@ -16,7 +18,7 @@ import yaml
 from bench.running_server import RunningServer, running_server
 from bench.scrape import scrape, series
 from pinch_server.settings import MouthName, load_settings
-from tests.plugged.installed import block
+from tests.plugged.installed import block, changed
 from tests.rpc.conversations import messages
 from tests.services.certificates import Authority
 
@@ -99,6 +101,18 @@ def test_the_inline_compaction_of_the_page(tmp_path: Path) -> None:
         assert post(running, "/compact", opted_in)[0] == 200
         assert post(running, "/compact", {**opted_in, "x-pinch-budget-tokens": "1000000"})[0] == 204
         assert post(running, "/compact", {**opted_in, "x-pinch-budget-tokens": "many"})[0] == 204
+
+
+def test_the_commands_of_the_page_for_curl(tmp_path: Path) -> None:
+    """What the page says to run with curl brings the same smaller body from both endpoints."""
+    (tmp_path / "body.json").write_text(json.dumps({"messages": messages()}))
+    with running_server(tmp_path, "--config", str(config(tmp_path))) as running:
+        commands = changed(block("# Ask with curl"), {"127.0.0.1:9465": running.mouths})
+        subprocess.run(["bash", "-ec", commands], cwd=tmp_path, check=True)
+    smaller = (tmp_path / "smaller.json").read_bytes()
+    assert 0 < len(smaller) < (tmp_path / "body.json").stat().st_size
+    reply = json.loads((tmp_path / "reply.json").read_bytes())
+    assert base64.b64decode(reply["body"]["json"]) == smaller
 
 
 def test_no_port_is_opened_unless_a_mouth_is_named(tmp_path: Path) -> None:
