@@ -6,6 +6,7 @@ gRPC gives a call a thread before its message is there, and lets it wait for eve
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Final
 
 import grpc
@@ -86,6 +87,16 @@ class Arrivals:
             if message is None:
                 return
             yield message
+
+    def begun(self, received: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+        """The messages of a call, of which the first alone must come in time.
+
+        Raises:
+            TooLateError: It did not; the call is ended.
+            grpc.RpcError: The call has ended: the caller is gone, or its message is above the limit.
+        """
+        yield from islice(self.each(received, context), 1)
+        yield from received
 
     def close(self) -> None:
         """Ends the thread."""

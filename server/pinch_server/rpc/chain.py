@@ -60,7 +60,8 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         spare: Threads for health checks and for what gates end; None: those of the calls.
         message_seconds: How long a message may take once its call has begun (seconds); a health check's,
             which is few bytes, gets two at most.
-        apart: Threads of the methods that have their own, by full name. Their messages may take any time.
+        apart: Threads of the methods that have their own, by full name. Only the first of their messages has
+            to come in time.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
             return self._watch(behaviour, handler)
         is_probe = method.startswith(HEALTH)
         arrivals = self._probes if is_probe else self._arrivals
-        each = _unhurried if method in self._own else arrivals.each
+        each = arrivals.begun if method in self._own else arrivals.each
         pool = self._spare if is_probe else self._own.get(method)
         decode = self._decoders.get(method, handler.request_deserializer)
 
@@ -193,11 +194,6 @@ def _on(pool: ThreadPoolExecutor | None, behaviour: Any) -> Any:
     if pool is not None:
         behaviour.experimental_thread_pool = pool
     return behaviour
-
-
-def _unhurried(received: Iterator[bytes], _context: grpc.ServicerContext) -> Iterator[bytes]:
-    """The messages of a call, however long they take."""
-    return received
 
 
 _Arounds = tuple[Callable[[Call], AbstractContextManager[None]], ...]
