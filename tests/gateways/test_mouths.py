@@ -438,6 +438,12 @@ def test_a_mouth_takes_posts_alone(port: Port) -> None:
     assert port.post("/nothing", b"", JSON).status == 404
 
 
+def test_of_a_flood_of_headers_some_are_told() -> None:
+    """However many headers are wrong, no more are told than somebody reads."""
+    flood = {f"x-pinch-nothing-{number}": "" for number in range(1_000)}
+    assert len(read_headers(flood).violations) == 20
+
+
 def test_a_header_that_comes_twice_is_a_list(port: Port) -> None:
     """Of repeated fields none is lost: lists are joined, and what is none says nothing that can be done."""
     read = read_headers(by_name([("X-Pinch-Protected-Tools", "a*"), ("x-pinch-protected-tools", "b")]))

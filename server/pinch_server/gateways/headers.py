@@ -19,6 +19,8 @@ UNCHANGED: Final = "x-pinch-unchanged-reason"
 """In an answer: why nothing changed, as a slug."""
 _REQUEST_ID: Final = "x-request-id"
 _SHOWN_CHARS: Final = 60
+_MOST_TOLD: Final = 20
+"""Headers that are told to be wrong; with one the request is left alone already."""
 _NOTHING_KNOWN: Final = CallContext()
 
 
@@ -150,6 +152,9 @@ def read_headers(headers: Mapping[str, str]) -> Asked:
     for name, text in headers.items():
         if not name.startswith(PREFIX):
             continue
+        if len(problems) == _MOST_TOLD:
+            # A guardrail's body may name millions.
+            break
         key = name.removeprefix(PREFIX).replace("-", "_")
         reader = _LIMITS.get(key) or _OTHERS.get(key)
         if reader is None:
