@@ -235,6 +235,35 @@ def test_portkey_gets_the_whole_body_transformed(port: Port) -> None:
     assert port.kept.decisions[-1].session_hash is not None
 
 
+def test_portkey_sends_texts_that_were_cut_within_a_character(port: Port) -> None:
+    """Half of a pair of surrogates, as JavaScript leaves it, keeps no body from being pruned, and stays."""
+    inner = body().replace(b"And now?", b"And now? \\ud83d")
+    reply = port.post("/hooks/portkey", hooked(inner), JSON)
+    assert b"And now? \\ud83d" in reply.body
+    sent = reply.json["transformedData"]["request"]["json"]
+    assert sent["messages"][-1]["content"] == "And now? \ud83d"
+    assert len(json.dumps(sent)) < len(inner)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b'"\\ud83d"',
+        b'["\\ud83d"]',
+        b'{"request": "\\ud83d"}',
+        b'{"request": ["\\ud83d"]}',
+        b'{"request": {"text": "\\ud83d"}}',
+        b'{"request": null, "x": "\\ud83d"}',
+        b'{"request": {"json": {}}, "eventType": ["\\ud83d"]}',
+    ],
+)
+def test_portkeys_halves_of_characters_elsewhere(port: Port, sent: bytes) -> None:
+    """Wherever else such a half stands, in whatever else, the request passes without an error of ours."""
+    reply = port.post("/hooks/portkey", sent, JSON)
+    assert is_unchanged("/hooks/portkey", reply)
+    assert reply.headers["x-pinch-unchanged-reason"] == "not_understood"
+
+
 def test_portkey_sends_more_than_conversations(port: Port) -> None:
     """Embeddings, answers and hooks without a body pass."""
     for sent in (

@@ -7,8 +7,10 @@ from typing import Any, Final
 import msgspec
 
 from pinch_server.decide import Body, Decided, PruneCall
+from pinch_server.formats.errors import BodyError, NotUnderstoodError
 from pinch_server.formats.format import Format
-from pinch_server.formats.json_body import splice
+from pinch_server.formats.json_body import decode, splice
+from pinch_server.formats.spans import locate
 from pinch_server.gateways.headers import read_headers
 from pinch_server.gateways.inner_body import ABSENT
 from pinch_server.gateways.mouth import Answer, Leave, Question
@@ -20,6 +22,8 @@ _FORMATS: Final[Mapping[str, Format]] = {
     "createModelResponse": Format.OPENAI_RESPONSES,
 }
 """The dialect by Portkey's name for the kind of request; any other kind is no conversation."""
+_INNER: Final = ("request", "json")
+"""Where the body stands."""
 _SESSION: Final = "session_id"
 """The key of Portkey's metadata that names the session."""
 
@@ -46,9 +50,8 @@ class Portkey:
         asked = read_headers(headers)
         if asked.bypass:
             return Leave("bypass")
-        try:
-            hook = msgspec.json.decode(body, type=_Hook)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        hook = _hook(body)
+        if hook is None:
             return Leave("not_understood")
         inner = hook.request.json
         kind = asked.format or _FORMATS.get(hook.request_type or "chatComplete")
@@ -72,3 +75,18 @@ class Portkey:
         """A verdict that lets the request pass."""
         del left, body
         return _GO_ON
+
+
+def _hook(body: bytes) -> _Hook | None:
+    try:
+        return msgspec.json.decode(body, type=_Hook)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        pass
+    # Texts that JavaScript cut within a character are JSON to it and to providers, but to no strict decoder.
+    try:
+        said = decode(body)
+        start, length = locate(body, [_INNER])[_INNER]
+        said["request"]["json"] = msgspec.Raw(body[start : start + length])
+        return msgspec.convert(said, type=_Hook)
+    except (BodyError, NotUnderstoodError, KeyError, TypeError, msgspec.ValidationError):
+        return None
