@@ -40,6 +40,7 @@ class Held:
     kept: Kept = field(default_factory=Kept)
     reached: threading.Event = field(default_factory=threading.Event)
     let_go: threading.Event = field(default_factory=threading.Event)
+    reported: threading.Event = field(default_factory=threading.Event)
 
     def record(self, decision: Decision) -> bool:
         self.reached.set()
@@ -47,7 +48,9 @@ class Held:
         return self.kept.record(decision)
 
     def report(self, outcome: Outcome) -> bool:
-        return self.kept.report(outcome)
+        is_kept = self.kept.report(outcome)
+        self.reported.set()
+        return is_kept
 
     def close(self) -> None:
         return

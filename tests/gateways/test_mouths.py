@@ -15,7 +15,7 @@ import pytest
 
 from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.gateways.headers import NAMES, by_name, read_headers
-from tests.gateways.ports import Port, Stuck, opened
+from tests.gateways.ports import Held, Port, Stuck, opened
 from tests.rpc.conversations import body, messages
 
 JSON = {"Content-Type": "application/json"}
@@ -449,6 +449,28 @@ def test_a_crowd_that_never_asks_is_thinned_out() -> None:
         stuck.let_go.set()
         first.join(30)
         assert answers[0].status == 200
+
+
+def test_a_decision_that_nobody_waits_for_is_rejected() -> None:
+    """When a gateway hangs up before its answer, its request goes on as it came, and saves nothing."""
+    held = Held()
+    with opened(recorder=held) as port:
+        host, _, number = port.address.rpartition(":")
+        text = body()
+        with socket.create_connection((host, int(number)), 30) as connection:
+            connection.sendall(
+                b"POST /compact HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b"Content-Length: %d\r\n\r\n%b" % (len(text), text)
+            )
+            assert held.reached.wait(30)
+        # Answered by the same loop, which has then seen the end of the other connection.
+        assert port.post("/compact", text, {"x-pinch-bypass": "true"}).status == 204
+        held.let_go.set()
+        assert held.reported.wait(30)
+    (decision,) = held.kept.decisions
+    assert [(one.decision_id, one.outcome) for one in held.kept.outcomes] == [
+        (decision.decision_id, "REJECTED")
+    ]
 
 
 def test_each_request_has_its_account(port: Port) -> None:

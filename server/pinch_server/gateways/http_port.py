@@ -209,6 +209,8 @@ class MouthPort:
             try:
                 with self._crowd.asking(request.protocol):
                     result, answer, decided = await self._answered(mouth, request, headers, tenant)
+                    if decided is not None and (request.transport is None or request.transport.is_closing()):
+                        await asyncio.to_thread(self._in_time.unheard, decided.decision_id)
             except ConnectionError:
                 # Gone before its body was there.
                 raise

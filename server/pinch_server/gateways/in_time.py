@@ -46,6 +46,11 @@ class _TooLate(Exception):
     """Nobody waits for the decision any more."""
 
 
+def reject(decider: Decider, decision_id: str, clock: Clock) -> None:
+    """Reports that a decision came to nothing."""
+    decider.report(Outcome(decision_id, unix_micros(clock.now()), "REJECTED"))
+
+
 class Turn:
     """One gateway's request while its decision is made; work that gets it decides through it.
 
@@ -101,7 +106,7 @@ class Turn:
     def take_back(self) -> None:
         """Reports a decision that was recorded as come to nothing: the request went on as it came."""
         if self._decision_id is not None:
-            self._decider.report(Outcome(self._decision_id, unix_micros(self._clock.now()), "REJECTED"))
+            reject(self._decider, self._decision_id, self._clock)
 
 
 class Running(Generic[_T]):
@@ -188,6 +193,10 @@ class InTime:
             self._open.add(future)
         future.add_done_callback(self._ended)
         return Running(turn, future)
+
+    def unheard(self, decision_id: str) -> None:
+        """Reports a decision whose answer nobody waited for: the request went on as it came."""
+        reject(self._decider, decision_id, self._clock)
 
     def close(self, seconds: float) -> None:
         """Begins nothing more, and waits for what was begun, at most so long (seconds)."""
