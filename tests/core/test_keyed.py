@@ -105,6 +105,16 @@ def test_empty_and_blank() -> None:
     assert step_of("ls", []) is Step.WHOLE
 
 
+@pytest.mark.parametrize("chars", [1_500, 2_990, 3_200, 9_000])
+def test_blank_parts_take_no_share(chars: int) -> None:
+    """However long a blank part is, the text beside it keeps all its room, and is known again once cut."""
+    text = ("src/app.py:42 says so\n" * 500)[:chars]
+    shorter = elide([text, "\r\n" * 1_700, " " * 9_000], weigh)
+    assert shorter[1:] == ["\r\n" * 1_700, " " * 9_000]
+    assert shorter[0] == elide([text], weigh)[0]
+    assert step_of("ls", shorter) is (Step.WHOLE if chars <= 3_000 else Step.ELIDED)
+
+
 def test_the_worthy_line_stays() -> None:
     """Of a long log, the one line with an identifier of worth is kept, and so is the one with the error."""
     text = (

@@ -40,7 +40,7 @@ _BREAK: Final = re.compile(r"[\s,;]")
 def elide(texts: Sequence[str], weigh: Weigh, echo: Echo = silent) -> list[str]:
     """Shortens the texts of one result to about 3,000 characters in all.
 
-    Each text keeps its share of them by its length; short and blank ones stay whole.
+    Each text keeps its share of them by its length; short ones stay whole, and blank ones, which take no share.
 
     Args:
         texts: The texts of one result, in order.
@@ -50,11 +50,12 @@ def elide(texts: Sequence[str], weigh: Weigh, echo: Echo = silent) -> list[str]:
     Returns:
         As many texts, each the old one or a shorter one.
     """
-    room, total = PLAIN_KEPT_CHARS, sum(map(len, texts))
+    lengths = [len(text) for text in texts if text.strip()]
+    room, total = PLAIN_KEPT_CHARS, sum(lengths)
     if total <= room:
         return list(texts)
-    least = min(_LEAST_SHARE, room // len(texts))
-    shared = room - least * len(texts)
+    least = min(_LEAST_SHARE, room // len(lengths))
+    shared = room - least * len(lengths)
     return [
         elide_text(text, weigh, echo, least + shared * len(text) // total) if text.strip() else text
         for text in texts
