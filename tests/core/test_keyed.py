@@ -115,6 +115,16 @@ def test_blank_parts_take_no_share(chars: int) -> None:
     assert step_of("ls", shorter) is (Step.WHOLE if chars <= 3_000 else Step.ELIDED)
 
 
+def test_a_gap_at_an_end_adds_no_line_break() -> None:
+    """Where a long escape sequence leaves nothing of an end, the marker stands there alone."""
+    title = "\x1b]8;;" + "u" * 990 + "\x07"
+    (headless,) = elide([title + "link " * 2_000], weigh)
+    (tailless,) = elide(["link " * 2_000 + title], weigh)
+    assert headless.startswith("[...")
+    assert tailless.endswith("...]")
+    assert step_of("ls", [headless]) is step_of("ls", [tailless]) is Step.ELIDED
+
+
 def test_the_worthy_line_stays() -> None:
     """Of a long log, the one line with an identifier of worth is kept, and so is the one with the error."""
     text = (

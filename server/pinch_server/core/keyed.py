@@ -40,7 +40,8 @@ _BREAK: Final = re.compile(r"[\s,;]")
 def elide(texts: Sequence[str], weigh: Weigh, echo: Echo = silent) -> list[str]:
     """Shortens the texts of one result to about 3,000 characters in all.
 
-    Each text keeps its share of them by its length; short ones stay whole, and blank ones, which take no share.
+    Each text keeps its share of them by its length; short ones stay whole, and so do blank ones, which take
+    no share.
 
     Args:
         texts: The texts of one result, in order.
@@ -268,7 +269,8 @@ def _write(text: str, spans: Sequence[tuple[int, int]]) -> str:
             note = marker(start - position) if is_first else short_marker(start - position)
             is_first = False
             before = "" if not written or written[-1].endswith("\n") else "\n"
-            written.append(f"{before}{note}\n")
-        written.append(text[start:end])
+            written.append(f"{before}{note}\n" if start < len(text) else f"{before}{note}")
+        if start < end:
+            written.append(text[start:end])
         position = end
     return "".join(written)
