@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pinch_server.core import draft as draft_module
 from pinch_server.core import trimming
 from pinch_server.core.chat import read_chat
 from pinch_server.core.checkpoint import Checkpoint
@@ -331,6 +332,23 @@ def test_an_excerpt_that_came_in_takes_no_second_step() -> None:
     again, _ = prune_context(once, limits)
     assert any("chars trimmed" in part["text"] for part in once[2]["content"])
     assert again == once
+
+
+def test_a_shape_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a result came trimmed is asked once a call, however many points there are."""
+    asked: list[str] = []
+
+    def noted(_style: TrimStyle, tool: str, _texts: Sequence[str]) -> trimming.Step:
+        asked.append(tool)
+        return trimming.Step.WHOLE
+
+    monkeypatch.setattr(draft_module, "own_step", noted)
+    chat = [user("go")]
+    for index in range(30):
+        chat += round_of(f"t{index}", "x" * 25_000)
+    planned(chat, budget_tokens=400_000, target_tokens=1_000, trigger=Trigger.ECONOMIC, keep_last_rounds=0)
+    assert len(asked) > 20
+    assert len(asked) == len(set(asked))
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,7 @@ class Draft:
     changes: list[Change] | None = None
     _is_whole: bool = True
     _is_owner: bool = False
+    _came: dict[int, bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, messages: Sequence[Message], counter: Counter, fixed_tokens: int) -> "Draft":
@@ -296,12 +297,22 @@ class Draft:
         units = images = 0
         for result in results:
             left = _least_chars(result, limits, is_cap=is_cap)
-            if result.chars and left < result.chars and not _came_trimmed(result, limits):
+            if result.chars and left < result.chars and not self._came_trimmed(result, limits):
                 units += max(0, result.units - result.whole_units * left // result.chars)
             if limits.omit_images and not is_cap and not result.is_without_images:
                 images += sum(image.tokens for image in result.images)
         before = self.units[results[0].message]
         return tokens(before) - tokens(before - units) + images
+
+    def _came_trimmed(self, result: DraftResult, limits: Limits) -> bool:
+        """Whether a result came with the shape of a trimmed one: its texts stay as they are."""
+        if result.units < result.whole_units:
+            return False
+        known = self._came.get(id(result.originals))
+        if known is None:
+            step = result.step or own_step(limits.trim_style, result.tool, result.originals)
+            known = self._came[id(result.originals)] = step is not Step.WHOLE
+        return known
 
     def held(self, results: Sequence[DraftResult], limits: Limits) -> int:
         """No less than what trimming could still remove of results of one message (tokens)."""
@@ -413,14 +424,6 @@ class Draft:
                     gone = before - size(stood) if stood is not part.text else 0
                     edits.append(edit(part, new, before, *by, gone))
         return edits
-
-
-def _came_trimmed(result: DraftResult, limits: Limits) -> bool:
-    """Whether a result came with the shape of a trimmed one: its texts stay as they are."""
-    if result.units < result.whole_units:
-        return False
-    step = result.step or own_step(limits.trim_style, result.tool, result.originals)
-    return step is not Step.WHOLE
 
 
 def _deepest(result: DraftResult, limits: Limits) -> Step:
