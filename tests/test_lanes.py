@@ -38,20 +38,25 @@ class Queue:
     shed: list[bool] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(8))
+    threads: int = 16
 
     def __post_init__(self) -> None:
-        self.lanes = Lanes(self.clock, lambda: self.shed.append(True))
+        self.lanes = Lanes(self.clock, lambda: self.shed.append(True), self.threads)
 
     def waiting(self, name: str, caller: Caller, seconds: float | None = None) -> "Future[None]":
         """Has one of a megabyte wait, and returns when it does."""
+        future = self.submitted(name, caller, seconds)
+        assert caller.waits.wait(30)
+        return future
+
+    def submitted(self, name: str, caller: Caller, seconds: float | None = None) -> "Future[None]":
+        """Has one of a megabyte come."""
 
         def work() -> None:
             with self.lanes.place(MB, caller.patience(seconds)):
                 self.done.append(name)
 
-        future = self.pool.submit(work)
-        assert caller.waits.wait(30)
-        return future
+        return self.pool.submit(work)
 
     def learn(self, seconds: float) -> None:
         """Lets a megabyte take so long."""
@@ -227,6 +232,37 @@ def test_a_place_is_left_once_and_also_by_a_failure() -> None:
         raise ZeroDivisionError
     with queue.lanes.place(MB, Patience(0.001)):
         pass
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_those_that_wait_for_long_leave_threads_to_small_ones(knows: bool) -> None:
+    """With three of four threads held, one more is refused, however patient, that would wait for long."""
+    queue = Queue(threads=4)
+    if knows:
+        queue.learn(10)
+    with queue.lanes.place(MB, Patience()):
+        waiting = [queue.waiting(name, Caller()) for name in "ab"]
+        assert isinstance(queue.submitted("one more", Caller()).exception(30), NoTimeError)
+        with queue.lanes.place(HUGE, Patience()):
+            pass
+    for one in waiting:
+        one.result(30)
+    assert (queue.done, queue.shed) == (["a", "b"], [True])
+    with queue.lanes.place(MB, Patience()):
+        queue.waiting("c", Caller())
+    queue.pool.shutdown()
+    assert queue.done == ["a", "b", "c"]
+
+
+def test_those_that_wait_briefly_may_be_many() -> None:
+    """Where each takes a few milliseconds nobody is refused for the number of those that wait."""
+    queue = Queue(threads=4)
+    queue.learn(0.01)
+    with queue.lanes.place(MB, Patience()):
+        waiting = [queue.waiting(name, Caller()) for name in "abcdefg"]
+    for one in waiting:
+        one.result(30)
+    assert (queue.done, queue.shed) == (list("abcdefg"), [])
 
 
 def test_a_caller_without_a_deadline_waits() -> None:

@@ -202,3 +202,22 @@ def test_large_calls_that_would_be_late_are_turned_away_before_they_are_worked_o
         assert first.result(30).stats.original_tokens > 30_000 < patient.result(30).stats.original_tokens
         # The one that was cancelled has not come to the counter.
         assert not gate.arrived.acquire(blocking=False)
+
+
+def test_patient_large_calls_do_not_hold_all_threads() -> None:
+    """Of many large calls without a deadline so many wait that a small one is answered meanwhile."""
+    gate, clock = Gate(), Hand()
+    with running(counter=gate, lanes_clock=clock, threads=4) as service:
+        prune = service.prune.Prune
+        with service.lanes.place(100_000, Patience()):
+            clock.at += 100
+        first = prune.future(of("held here"))
+        assert gate.arrived.acquire(timeout=30)
+        others = [prune.future(of("patient")) for _ in range(6)]
+        try:
+            assert prune(of("small", 10), timeout=60).stats.original_tokens
+        finally:
+            gate.go_on.set()
+        codes = [call.code() for call in (first, *others)]
+        assert set(codes) == {grpc.StatusCode.OK, grpc.StatusCode.RESOURCE_EXHAUSTED}
+        assert codes[0] is grpc.StatusCode.OK

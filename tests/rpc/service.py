@@ -141,7 +141,7 @@ def running(
     ranking = RankingPolicy(relevance.scoring, relevance.timeout_seconds, relevance.min_candidates)
     ranker = Ranker(clock, ranking, embedder)
     in_force = InForce(Settings(), {})
-    lanes = Lanes(lanes_clock or clock, lambda: metrics.call_shed("no_time"))
+    lanes = Lanes(lanes_clock or clock, lambda: metrics.call_shed("no_time"), threads)
     decider = Decider(policy, counter or Chars3(), recorder or Kept(), watcher, clock, Uuid7Ids(), ranker)
     server = start_server(
         listen,

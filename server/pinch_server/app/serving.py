@@ -155,7 +155,7 @@ class Serving:
             recent_bytes=settings.recent_bytes,
             extracting=Extracting(self._open_extractor(clock, store, originals, stops), originals),
         )
-        lanes = Lanes(clock, lambda: self._metrics.call_shed("no_time"))
+        lanes = Lanes(clock, lambda: self._metrics.call_shed("no_time"), settings.server.threads)
         in_time = InTime(decider, lanes, clock, settings.server.threads, most_calls(settings))
         stops.callback(in_time.close, settings.server.drain_seconds)
         self._in_force.watch(lambda now: decider.set_policy(policy_of(now, key)))

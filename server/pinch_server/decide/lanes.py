@@ -22,6 +22,11 @@ _NEWEST_SHARE: Final = 0.2
 """What the last conversation counts for in the time that a byte takes: five of them make up most of it."""
 _SPARE: Final = 1.5
 """Time there must be, to the time expected: an answer is also recorded and sent, and some take longer."""
+_CROWD_SHARE: Final = 0.75
+"""The share of the threads that may be held by large conversations which wait for long."""
+_CROWD_SECONDS: Final = 0.5
+"""How long one more may wait beyond that share, however patient its caller (seconds). Who waits holds a
+thread: were all of them held, small conversations would wait for large ones after all."""
 
 
 class NoTimeError(Exception):
@@ -44,12 +49,14 @@ class Lanes:
     Args:
         clock: The time.
         shed: Counts a call that was turned away.
+        threads: Calls that are answered at once, those that wait here included.
     """
 
-    def __init__(self, clock: Clock, shed: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, clock: Clock, shed: Callable[[], object] = lambda: None, threads: int = 16) -> None:
         self._clock = clock
         self._shed = shed
-        self._lanes = tuple((least, _Lane(clock)) for least in reversed(_LANES_FROM))
+        self._crowd = max(2, int(threads * _CROWD_SHARE))
+        self._lanes = tuple((least, _Lane(clock, self._is_crowded)) for least in reversed(_LANES_FROM))
 
     @contextmanager
     def place(self, size: int, patience: Patience) -> Iterator[Patience]:
@@ -85,11 +92,15 @@ class Lanes:
         finally:
             place.leave()
 
+    def _is_crowded(self) -> bool:
+        return sum(lane.held() for _, lane in self._lanes) >= self._crowd
+
 
 class _Lane:
     """Those that wait, and the one that is worked on."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, is_crowded: Callable[[], bool]) -> None:
+        self._is_crowded = is_crowded
         self.lock: Final = threading.Lock()
         self.waiting: Final[deque[_Place]] = deque()
         self.running: _Place | None = None
@@ -97,6 +108,10 @@ class _Lane:
         self._began = 0.0
         self._byte_seconds = 0.0
         """Time that a byte takes, 0 before it is known (seconds)."""
+
+    def held(self) -> int:
+        """How many threads it holds."""
+        return len(self.waiting) + (self.running is not None)
 
     def seconds(self, place: "_Place") -> float:
         """What a conversation is expected to take from now on (seconds)."""
@@ -107,6 +122,14 @@ class _Lane:
         """What those that came before are expected to take from now on (seconds)."""
         running = () if self.running is None else (self.running,)
         return sum(map(self.seconds, (*running, *self.waiting)))
+
+    def takes(self, place: "_Place", seconds: float) -> bool:
+        """Whether one more may wait that has so long (seconds)."""
+        ahead = self.ahead()
+        if (ahead + self.seconds(place)) * _SPARE > seconds:
+            return False
+        is_short = bool(self._byte_seconds) and ahead <= _CROWD_SECONDS
+        return is_short or not self._is_crowded()
 
     def begin(self, place: "_Place") -> None:
         """Has one worked on, beside nobody else."""
@@ -160,9 +183,9 @@ class _Place:
             if lane.running is None:
                 lane.begin(self)
                 return
-            own = lane.seconds(self)
-            if (lane.ahead() + own) * _SPARE > seconds:
+            if not lane.takes(self, seconds):
                 raise NoTimeError
+            own = lane.seconds(self)
             lane.waiting.append(self)
         if patience.when_gone is not None and not patience.when_gone(self._gone):
             self._gone()
