@@ -1,6 +1,7 @@
 """The metrics: what each method moves on the page, and that the page is one Prometheus takes."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -168,3 +169,17 @@ def test_promtool_finds_nothing_to_say() -> None:
 def test_the_document_says_what_the_code_does() -> None:
     """docs/metrics.md is what `python -m pinch_server.observe.metrics_doc` prints."""
     assert DOC.read_text(encoding="utf-8") == metrics_page()
+
+
+def test_the_document_has_every_value_of_a_label() -> None:
+    """Whatever value a label of a series has, the document names it for that metric."""
+    told: dict[tuple[str, str], set[str]] = {}
+    lines = re.findall(r"^- `(\w+)`(?: of (.+?))?: (.+)$", DOC.read_text(encoding="utf-8"), re.MULTILINE)
+    for label, names, values in lines:
+        for name in re.findall(r"`(\w+)`", names) or [""]:
+            told[label, name] = set(re.findall(r"`([^`]+)`", values))
+    metrics = Metrics(version="")
+    for line, family in zip(metrics.descriptions(), metrics.collect(), strict=True):
+        for label in set(line.labels) - {"grpc_service", "grpc_method", "version"}:
+            seen = {sample.labels[label] for sample in family.samples}
+            assert seen <= told.get((label, line.name), told.get((label, ""), set())), (line.name, label)
