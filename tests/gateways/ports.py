@@ -126,6 +126,7 @@ def opened(
     most_connections: int = 512,
     hosts: tuple[str, ...] = (),
     listen: str = "127.0.0.1:0",
+    lanes: Lanes | None = None,
 ) -> Iterator[Port]:
     """Opens a port with every mouth."""
     kept, clock = Kept(), SystemClock()
@@ -137,7 +138,7 @@ def opened(
         clock,
         Uuid7Ids(),
     )
-    in_time = InTime(decider, Lanes(clock), clock, threads, most)
+    in_time = InTime(decider, lanes or Lanes(clock), clock, threads, most)
     mouths: list[Mouth] = [
         Compact(),
         LitellmGuardrail(),

@@ -54,7 +54,7 @@ def made(
 
 
 def decide(turn: Turn) -> Decided:
-    return turn.decide(CALL)
+    return turn.decide(CALL, 10)
 
 
 def test_a_decision_in_time_is_recorded_and_told() -> None:
@@ -98,7 +98,7 @@ def test_an_answer_that_cannot_be_made_takes_its_decision_back(caplog: pytest.Lo
     kept = Kept()
 
     def fails(turn: Turn) -> None:
-        turn.decide(CALL)
+        turn.decide(CALL, 10)
         raise RuntimeError("with words of the conversation")
 
     with made(kept, Hand()) as in_time:
@@ -117,16 +117,18 @@ def test_a_large_one_that_would_be_late_behind_others_is_not_worked_on() -> None
     large = PruneCall(Body(b'{"messages":[{"role":"user","content":"%s"}]}' % (b"x" * 100_000)))
     with made(kept, clock, lanes=lanes) as in_time:
         with lanes.place(100_000, Patience()):
-            assert in_time.begin(lambda turn: turn.decide(large), 30).result() is Untold.OVERLOADED
+            assert in_time.begin(lambda turn: turn.decide(large, 100_000), 30).result() is Untold.OVERLOADED
             assert isinstance(in_time.begin(decide, 30).result(), Decided)
-        assert isinstance(in_time.begin(lambda turn: turn.decide(large), 30).result(), Decided)
+        assert isinstance(in_time.begin(lambda turn: turn.decide(large, 100_000), 30).result(), Decided)
     assert len(kept.decisions) == 2
 
 
 def test_a_callers_fault_is_told() -> None:
     """What breaks the contract of a call is raised to whoever waits."""
     with made(Kept(), Hand()) as in_time, pytest.raises(InvalidCallError, match="budget_tokens"):
-        in_time.begin(lambda turn: turn.decide(PruneCall(Body(body()), {"budget_tokens": 0})), 30).result()
+        in_time.begin(
+            lambda turn: turn.decide(PruneCall(Body(body()), {"budget_tokens": 0}), 10), 30
+        ).result()
 
 
 def test_nothing_is_begun_after_the_end() -> None:

@@ -300,7 +300,7 @@ class MouthPort:
             read = mouth.read(body, headers)
             if isinstance(read, Leave):
                 return read
-            decided = turn.decide(read.call)
+            decided = turn.decide(read.call, len(body))
             return read.answer(decided), decided
 
         try:

@@ -14,7 +14,6 @@ from typing import Any, Final, Generic, TypeVar
 from pinch_server.core.decision import Outcome
 from pinch_server.core.moments import unix_micros
 from pinch_server.decide import (
-    Body,
     Decided,
     Decider,
     InvalidCallError,
@@ -80,11 +79,12 @@ class Turn:
         """Says how the request goes on; True for the first alone who says it, be it work or deadline."""
         return self._settled.acquire(blocking=False)
 
-    def decide(self, call: PruneCall) -> Decided:
+    def decide(self, call: PruneCall, size: int) -> Decided:
         """Plans one call and records the decision, unless the time is over before that.
 
         Args:
             call: The call.
+            size: Of the body that it came in, whatever its form (bytes).
 
         Raises:
             InvalidCallError: The call breaks its contract.
@@ -97,7 +97,6 @@ class Turn:
 
         # A body or a header may say much about a call, but not whose it is.
         own = replace(call, context=replace(call.context, tenant=self._tenant))
-        size = len(call.conversation.json) if isinstance(call.conversation, Body) else 0
         with self._lanes.place(size, Patience(self.remaining)) as patience:
             decided = self._decider.decide(own, patience, answered)
         self._decision_id = decided.decision_id

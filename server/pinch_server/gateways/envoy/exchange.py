@@ -207,7 +207,7 @@ class Exchange:
             call = PruneCall(
                 Body(body, dialect), asked.limits, asked.context, asked.dry_run, asked.violations
             )
-            decided = turn.decide(call)
+            decided = turn.decide(call, len(body))
             return decided, dialect, splice(body, decided.byte_edits) if decided.byte_edits else None
 
         try:
