@@ -1,5 +1,6 @@
 """docs/operating.md: what it names is there, and its commands run."""
 
+import json
 import os
 import re
 import shlex
@@ -86,7 +87,7 @@ def test_every_link_leads_somewhere() -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with running_server(tmp_path_factory.mktemp("state")) as running:
+    with running_server(tmp_path_factory.mktemp("state"), "--workers", "2") as running:
         with PinchClient(running.grpc, timeout=60) as client:
             client.prune_body(body())
         yield running
@@ -131,7 +132,8 @@ def test_a_copy_is_made_beside_the_service(server: RunningServer, tmp_path: Path
 
 
 def test_a_log_line_has_what_the_page_says(server: RunningServer) -> None:
-    """Every member of a call's line is in the page's table."""
-    lines = [line for line in server.log.read_text().splitlines() if '"event":"call"' in line]
-    members = {name for line in lines for name in re.findall(r'"([a-z_]+)":', line)}
-    assert {"decision_id", "milliseconds", "persisted"} <= members <= CODE
+    """Every member of a call's line is in the page's table, and each line is JSON but those for people."""
+    lines = server.log.read_text().splitlines()
+    told = [json.loads(line) for line in lines if not line.startswith("Pinch ")]
+    members = {name for line in told if line["event"] == "call" for name in line}
+    assert {"decision_id", "milliseconds", "persisted", "worker"} <= members <= CODE
