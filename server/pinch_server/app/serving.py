@@ -54,6 +54,7 @@ class Serving:
         self._metrics = metrics
         self._server: RunningServer | None = None
         self._mouths = ""
+        self._is_store_closed = True
         self._stops = ExitStack()
 
     def start(
@@ -114,11 +115,11 @@ class Serving:
         What the database does not take stays in the journal for the next start. Stopping twice is harmless.
 
         Returns:
-            False when a thread is still at a call that it was to cut short.
+            False when a thread is still at a call that it was to cut short, or at the database.
         """
         stops, self._stops = self._stops, ExitStack()
         stops.close()
-        return self._server is None or self._server.is_idle
+        return self._is_store_closed and (self._server is None or self._server.is_idle)
 
     def _start(
         self,
@@ -242,8 +243,11 @@ class Serving:
             batch_rows=settings.journal.batch,
             grace_seconds=settings.outcome_grace_seconds,
         )
-        stops.callback(store.close)
+        stops.callback(self._close_store, store)
         return store
+
+    def _close_store(self, store: Store) -> None:
+        self._is_store_closed = store.close()
 
     def _open_extractor(
         self, clock: SystemClock, store: Store, originals: DatabaseOriginals | None, stops: ExitStack

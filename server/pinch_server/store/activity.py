@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, case, func, inse
 
 from pinch_server.core.activity import LATENCY_BOUNDS_US
 from pinch_server.core.insight import ActivityHour
+from pinch_server.store.engine import reading
 from pinch_server.store.measures import counted, positions
 from pinch_server.store.periods import DAY, HOUR, ceil, floor, lay_out
 from pinch_server.store.savings import with_decisions
@@ -33,10 +34,7 @@ def hours(engine: Engine, now: int, days: int, *, grace_us: int) -> tuple[Activi
     """
     start, end = ceil(now - days * DAY, HOUR), now + 1
     kept = activity_hours.c
-    with engine.connect() as connection:
-        if connection.dialect.name == "postgresql":
-            # SQLite reads one state in any transaction.
-            connection.execution_options(isolation_level="REPEATABLE READ")
+    with reading(engine, at_one_moment=True) as connection:
         added = select(kept.start, kept.counts).where(
             kept.length == HOUR, kept.start >= start, kept.start <= floor(now - grace_us, HOUR) - HOUR
         )

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Engine, RowMapping, literal, select, tuple_
 
 from pinch_server.core.decision import Trim
 from pinch_server.core.insight import StoredDecision
+from pinch_server.store.engine import reading
 from pinch_server.store.rows import stored_of
 from pinch_server.store.tables import decision_trims, prune_decisions
 
@@ -25,7 +26,7 @@ def get(engine: Engine, decision_id: str) -> StoredDecision | None:
     """
     query = select(prune_decisions).where(prune_decisions.c.decision_id == decision_id)
     receipt = select(decision_trims.c.trims).where(decision_trims.c.decision_id == decision_id)
-    with engine.connect() as connection:
+    with reading(engine) as connection:
         row = connection.execute(query).mappings().first()
         if row is None:
             return None

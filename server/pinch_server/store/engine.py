@@ -17,6 +17,9 @@ from pinch_server.store.errors import UnsupportedDatabase
 _WRITES = "pinch_writes"
 _SECRET = frozenset({"password", "sslpassword", "passfile", "sslkey", "options"})
 _SQLITE_WAIT_MS = 10_000
+READ_SECONDS = 20.0
+"""How long a statement that answers a question may take (seconds)."""
+
 _POSTGRESQL_DEFAULTS = {
     # A server that vanished without a word is noticed within half a minute instead of never.
     "connect_timeout": 5,
@@ -93,6 +96,30 @@ def open_engine(url: str, *, durable: bool = False, pooled: bool = True) -> Engi
     engine = sqlalchemy.create_engine(parsed, **options)
     _tune_sqlite(engine, "FULL" if durable else "NORMAL")
     return engine
+
+
+@contextmanager
+def reading(
+    engine: Engine, seconds: float | None = None, *, at_one_moment: bool = False
+) -> Iterator[Connection]:
+    """Give a connection to read by, whose statements PostgreSQL ends when they take long.
+
+    A table that somebody has locked would else hold each caller's thread until it is let go.
+
+    Args:
+        engine: The database.
+        seconds: How long each statement may take, waiting for locks included; None: `READ_SECONDS` (seconds).
+        at_one_moment: Whether all statements see the state the database was in at one moment.
+    """
+    with engine.connect() as connection:
+        # SQLite reads one state in any transaction, and readers wait for nobody.
+        if connection.dialect.name == "postgresql":
+            if at_one_moment:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            most = READ_SECONDS if seconds is None else seconds
+            # For this transaction alone: the connection may be shared behind a pooler.
+            connection.exec_driver_sql(f"SET LOCAL statement_timeout = {int(most * 1000)}")
+        yield connection
 
 
 @contextmanager

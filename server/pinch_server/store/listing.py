@@ -5,6 +5,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Engine, not_, select, tuple_
 
 from pinch_server.core.insight import DecisionFilter, Page, Position
+from pinch_server.store.engine import reading
 from pinch_server.store.rows import storable, stored_of
 from pinch_server.store.tables import prune_decisions
 
@@ -40,7 +41,7 @@ def page(
         sqlalchemy.exc.SQLAlchemyError: The database cannot be read.
     """
     span = _span(chosen, after)
-    with engine.connect() as connection:
+    with reading(engine) as connection:
         bound = _bound(connection, span, most) if _needs_a_scan(chosen) else None
         if bound is not None:
             span.append((bound.created_at, bound.decision_id) <= _PLACE)

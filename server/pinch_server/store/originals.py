@@ -27,8 +27,9 @@ from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
-from pinch_server.store.engine import writing
+from pinch_server.store.engine import reading, writing
 from pinch_server.store.tables import originals
+from pinch_server.store.waiting import WAIT_SECONDS
 
 REFERENCE_CHARS: Final = 24
 """The length of a reference (characters)."""
@@ -41,6 +42,8 @@ _MOST_REMEMBERED: Final = 4_096
 _MICROS: Final = 1_000_000
 _ROOM_SHARES: Final = 64
 """All of them are added up once for each such part of their bound that a process writes."""
+_EXPAND_SECONDS: Final = 2.0
+"""How long whoever asks for an original waits for the database (seconds)."""
 _BATCH: Final = 500
 _LOG: Final = logging.getLogger(__name__)
 
@@ -126,7 +129,7 @@ class DatabaseOriginals:
         """The text of a reference of this tenant; None where there is none (any more), or nobody can tell."""
         table, key = originals, self._row(tenant, reference)
         try:
-            with self._engine.connect() as connection:
+            with reading(self._engine, _EXPAND_SECONDS) as connection:
                 youngest = self._now() - self._ttl
                 row = connection.execute(
                     select(table.c.sealed).where(table.c.key == key, table.c.created_at > youngest)
@@ -149,7 +152,7 @@ class DatabaseOriginals:
         by_key = {self._row(tenant, self.reference(tenant, text)): text for text in texts}
         table = originals
         try:
-            with self._engine.connect() as connection:
+            with reading(self._engine, WAIT_SECONDS) as connection:
                 asked = select(table.c.key).where(table.c.key.in_(by_key), table.c.expanded_at.is_not(None))
                 return frozenset(by_key[bytes(key)] for key in connection.execute(asked).scalars())
         except SQLAlchemyError as error:

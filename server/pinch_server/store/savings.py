@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, and_, func
 from pinch_server.core.insight import SavedTokens, SavingsQuery
 from pinch_server.core.savings import Sums
 from pinch_server.store import values
+from pinch_server.store.engine import reading
 from pinch_server.store.measures import (
     GROUPS,
     PRICED,
@@ -33,10 +34,7 @@ def saved_tokens(engine: Engine, query: SavingsQuery, *, grace_us: int) -> Saved
     Raises:
         sqlalchemy.exc.SQLAlchemyError: The database cannot be read.
     """
-    with engine.connect() as connection:
-        if connection.dialect.name == "postgresql":
-            # SQLite reads one state in any transaction.
-            connection.execution_options(isolation_level="REPEATABLE READ")
+    with reading(engine, at_one_moment=True) as connection:
         layout = _layout(connection, query, grace_us)
         pending_before = query.now - grace_us + 1
         found = _sums_of_periods(connection, query, layout)

@@ -1,6 +1,8 @@
 """The store of a running process: what keeps decisions and reads them, on one database."""
 
+import threading
 from pathlib import Path
+from typing import Final
 
 from pinch_server.store.drain import Pace
 from pinch_server.store.engine import open_engine
@@ -12,6 +14,9 @@ from pinch_server.store.past_calls import DatabasePastCalls
 from pinch_server.store.recorder import JournalRecorder
 from pinch_server.store.spending import DatabaseSpending
 from pinch_server.store.vectors import DatabaseVectors
+
+_CLOSE_SECONDS: Final = 5.0
+"""How long what is not the journal may take to be written when the service stops (seconds)."""
 
 
 class Store:
@@ -77,9 +82,19 @@ class Store:
         """What the extraction model may cost in a day, all processes together (USD)."""
         return DatabaseSpending(self._engine, daily_usd)
 
-    def close(self) -> None:
-        """Empty the journal into the database as far as time and database allow, and let the database go."""
+    def close(self) -> bool:
+        """Empty the journal into the database as far as time and database allow, and let the database go.
+
+        Returns:
+            False when a thread is still at a statement that does not end, which would keep the process.
+        """
         self.recorder.close()
+        rest = threading.Thread(target=self._close_rest, name="pinch-store-close", daemon=True)
+        rest.start()
+        rest.join(_CLOSE_SECONDS)
+        return not rest.is_alive()
+
+    def _close_rest(self) -> None:
         self.vectors.close()
         self.frozen.close()
         self.past_calls.close()
