@@ -154,7 +154,7 @@ def test_a_bill_that_is_none_costs_the_most(
 
 
 def test_the_deadline_is_a_total(model: MeteredModel, server: ModelServer, purse: Purse) -> None:
-    """An endpoint that hangs is given up in time, and its input counts as billed."""
+    """An endpoint that hangs is given up in time; all that the call could cost counts as spent."""
     server.fault = "hang"
     answer = model.ask(ASKED, seconds=0.2)
     assert isinstance(answer, ModelFault)
@@ -162,7 +162,32 @@ def test_the_deadline_is_a_total(model: MeteredModel, server: ModelServer, purse
     assert 0 < answer.cost_usd < 0.001
     assert model.ask(ASKED, seconds=0).slug == "deadline"  # type: ignore[union-attr] # a fault
     assert len(server.requests) == 1
-    assert purse.left == pytest.approx(100 - answer.cost_usd)
+    ((set_aside, spent),) = purse.settled
+    assert spent == set_aside > answer.cost_usd
+
+
+@pytest.mark.parametrize("fault", ["close", "cut_body", "huge"])
+def test_what_may_have_been_billed_stays_spent(
+    model: MeteredModel, server: ModelServer, purse: Purse, fault: str
+) -> None:
+    """A call that was sent and did not tell its cost takes all that it could cost out of the day."""
+    server.fault = fault
+    assert isinstance(model.ask(ASKED, seconds=30), ModelFault)
+    ((set_aside, spent),) = purse.settled
+    assert spent == set_aside > 0
+
+
+def test_an_endpoint_that_does_not_say_what_it_billed(
+    model: MeteredModel, server: ModelServer, purse: Purse
+) -> None:
+    """A reply without usage is reckoned by its own length, so that the day's bound holds there too."""
+    server.usage = None
+    server.script = lambda _system, _user: "a word " * 100
+    reply = model.ask(ASKED, seconds=30)
+    assert isinstance(reply, Reply)
+    assert (reply.usage.prompt > 5, reply.usage.completion > 200) == (True, True)
+    assert 100 - purse.left == pytest.approx(reply.cost_usd)  # type: ignore[operator] # it is told
+    assert reply.cost_usd > 0.001
 
 
 def test_nobody_listens(purse: Purse, clock: Hand) -> None:

@@ -1,12 +1,15 @@
 """The model behind its meter: what a call cost, what a day may cost, a breaker that spares an endpoint."""
 
+import math
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from pinch_server.core.counting import COUNTERS
 from pinch_server.core.extraction.economics import ModelPrices
+from pinch_server.core.extraction.guard import MOST_BILLED_PER_TOKEN
 from pinch_server.extract.api import Api, UnreadableError
-from pinch_server.extract.exchange import CLOSED, MALFORMED, TOO_LARGE, Exchange
-from pinch_server.extract.model import DEADLINE, REPLY_TOKENS, ModelFault, Reply
+from pinch_server.extract.exchange import CLOSED, INTERNAL, MALFORMED, TOO_LARGE, Exchange
+from pinch_server.extract.model import DEADLINE, REPLY_TOKENS, ModelFault, Reply, Usage
 from pinch_server.extract.prefix_marks import PrefixMarks
 from pinch_server.extract.prompts.prompt import Prompt
 from pinch_server.outbound.breaker import Breaker
@@ -17,6 +20,8 @@ SPEND_UNKNOWN: Final = "spend_unknown"
 _FAIR_SECONDS: Final = 1.0
 """A timeout within less says nothing about the endpoint (seconds)."""
 _CALLERS_FAULT: Final = frozenset({"400", "413", "422"})
+_UNTOLD: Final = frozenset({DEADLINE, CLOSED, TOO_LARGE, MALFORMED, INTERNAL})
+"""Calls that were sent and did not tell what they cost: a reply may have been written, and billed."""
 _TOKENS_PER_CHAR: Final = 2
 """More than any language has: what is set aside for a call is never too little."""
 
@@ -102,7 +107,8 @@ class MeteredModel:
                 return ModelFault(SPEND_UNKNOWN if is_enough is None else SPEND_CAP)
             # Set aside for good unless the call tells what it cost: one that hangs may have been billed.
             answer = self._posted(prompt, seconds, max_tokens)
-            self._spending.settle(most, answer.cost_usd, day)
+            is_untold = isinstance(answer, ModelFault) and answer.slug in _UNTOLD
+            self._spending.settle(most, most if is_untold else answer.cost_usd, day)
             if isinstance(answer, Reply):
                 verdict = self._breaker.succeeded
             elif answer.slug not in _CALLERS_FAULT and not (
@@ -132,9 +138,17 @@ class MeteredModel:
         finally:
             if mark is not None:
                 self._marks.end(mark, is_written=is_written)
-        usage = read.usage
+        usage = self._estimated(prompt, read.text) if read.usage == Usage() else read.usage
         cost = self._prices.cost(usage.prompt, usage.completion, usage.cache_read, usage.cache_write)
         return Reply(read.text, read.is_truncated, usage, cost, latency_ms)
+
+    @staticmethod
+    def _estimated(prompt: Prompt, text: str) -> Usage:
+        """What was billed at most where the endpoint does not say, by the widest ratio seen (tokens)."""
+        counter = COUNTERS["o200k"]
+        texts = [*(block.text for block in prompt.system), prompt.user]
+        asked, answered = counter.tokens(sum(counter.units(texts))), counter.tokens(counter.units([text])[0])
+        return Usage(*(math.ceil(tokens * MOST_BILLED_PER_TOKEN) for tokens in (asked, answered)))
 
     def _most(self, prompt: Prompt, max_tokens: int) -> float:
         """More than a call can cost (USD)."""
