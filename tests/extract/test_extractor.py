@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, event, text
+from sqlalchemy import Engine, event, select, text
 
 from pinch_server.core.chat import read_chat
 from pinch_server.core.conversation import Conversation
@@ -19,16 +19,19 @@ from pinch_server.core.extraction.candidate_gate import Caps, Gate
 from pinch_server.core.extraction.considered import Found, Note
 from pinch_server.core.extraction.economics import HAIKU
 from pinch_server.core.extraction.form import is_extracted
+from pinch_server.core.extraction.slugs import LONGER_THAN_ANY
 from pinch_server.core.limits import TrimStyle
 from pinch_server.core.plan import Action
 from pinch_server.core.planning import measure, plan_pruning
 from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import CallContext
+from pinch_server.extract.consideration import TOO_LONG
 from pinch_server.extract.program import FaultKind
 from pinch_server.extract.prompts.context import ContextMode
 from pinch_server.store import migrate
 from pinch_server.store.engine import open_engine, writing
 from pinch_server.store.originals import DatabaseOriginals
+from pinch_server.store.tables import extraction_texts
 from tests.core.builders import user
 from tests.extract.sessions import (
     LIMITS,
@@ -316,9 +319,22 @@ def test_what_no_database_keeps_is_refused_for_good(engine: Engine, odd: str) ->
 
 def test_a_text_longer_than_the_elision_is_not_sent(engine: Engine) -> None:
     """An accepted text that would ship more than the elision is kept for no seat, and the reply says why."""
+    with replica(engine, writer=Scripted(filter=lambda job: job.text[: job.aim_chars + 400])) as running:
+        decided = running.call(CHAT)
+        assert extracted_edits(decided.edits) == []
+        told = running.call([user("another turn"), *CHAT[1:]]).considering
+    assert TOO_LONG in {one.reason for one in told if one.gate is Gate.REPLAYED_OTHERS}
+
+
+def test_a_text_longer_than_any_excerpt_is_not_kept(engine: Engine) -> None:
+    """What no excerpt leaves room for is a refusal: the database and the memory hold no long text."""
     with replica(engine, writer=Scripted(filter=lambda job: job.text[: len(job.text) - 500])) as running:
         decided = running.call(CHAT)
-    assert extracted_edits(decided.edits) == []
+        assert extracted_edits(decided.edits) == []
+        assert running.metric(f'pinch_extraction_filters_total{{filter="{LONGER_THAN_ANY}"}}') > 0
+    with engine.connect() as connection:
+        kept = connection.execute(select(extraction_texts.c.text, extraction_texts.c.reason)).all()
+    assert {tuple(row) for row in kept} == {(None, LONGER_THAN_ANY)}
 
 
 def test_a_dry_run_asks_and_settles_nothing(one: Replica) -> None:

@@ -9,10 +9,11 @@ from threading import Lock, Thread
 from typing import Final, Protocol
 
 from pinch_server.core.extraction.considered import Job
+from pinch_server.core.extraction.form import MOST_CHARS
 from pinch_server.core.extraction.frozen import FrozenText
 from pinch_server.core.extraction.learning import Learned
 from pinch_server.core.extraction.record import FilterRecord
-from pinch_server.core.extraction.slugs import NOT_KEPT, OTHER_REFUSAL, REFUSALS
+from pinch_server.core.extraction.slugs import LONGER_THAN_ANY, NOT_KEPT, OTHER_REFUSAL, REFUSALS
 from pinch_server.extract.model import DEADLINE
 from pinch_server.extract.outcome import Call, Refused, Written
 from pinch_server.extract.recording import NOTHING_SAID, MadeWith, record_of
@@ -242,8 +243,8 @@ class Filtering:
         outcome = self._writer.write(job, seconds)
         self._learn(job, outcome)
         if isinstance(outcome, Written):
-            made = FrozenText(outcome.text) if _can_be_kept(outcome.text) else FrozenText(None, OTHER_REFUSAL)
-            is_for_all = outcome.is_deletion_only or self._shares
+            made = _made(outcome.text)
+            is_for_all = made.text is not None and (outcome.is_deletion_only or self._shares)
             key = job.shared_key if is_for_all else job.session_key
         else:
             made, key = FrozenText(None, refusal_of(outcome)), job.session_key
@@ -278,9 +279,14 @@ def refusal_of(refused: Refused) -> str:
     return next((known for known in REFUSALS if reason.startswith(known)), OTHER_REFUSAL)
 
 
-def _can_be_kept(text: str) -> bool:
-    """Whether every database takes a text: PostgreSQL takes no zero, and none takes half a surrogate pair."""
-    return _UNKEEPABLE.search(text) is None
+def _made(text: str) -> FrozenText:
+    """What is kept of an accepted text: nothing of one that no excerpt leaves room for, or no database takes.
+
+    PostgreSQL takes no zero, and none takes half a surrogate pair.
+    """
+    if len(text) > MOST_CHARS:
+        return FrozenText(None, LONGER_THAN_ANY)
+    return FrozenText(None, OTHER_REFUSAL) if _UNKEEPABLE.search(text) else FrozenText(text)
 
 
 def _ran_out(calls: Sequence[Call]) -> bool:

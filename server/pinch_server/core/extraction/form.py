@@ -15,6 +15,8 @@ from pinch_server.core.limits import PLAIN_KEPT_CHARS
 
 SLACK_CHARS: Final = 400
 """What an excerpt may exceed its share by: its markers, and what cuts moved."""
+MOST_CHARS: Final = PLAIN_KEPT_CHARS + SLACK_CHARS
+"""Longest text that is sent as an extracted result, and known for one when it comes back (code points)."""
 _CLOSING: Final = re.compile(
     r"(?:\A|\n)\[\.\.\.([1-9][0-9]{0,2}(?:,[0-9]{3})*) of ([1-9][0-9]{0,2}(?:,[0-9]{3})*) chars trimmed"
     r" by a filter(?:; the whole: pinch expand [a-z2-7]{24})?\.\.\.\]\Z"
@@ -63,7 +65,7 @@ def is_extracted(texts: Sequence[str]) -> bool:
     if len(texts) != 1 or not texts[0].endswith("...]"):
         return False
     match = _CLOSING.search(texts[0], max(0, len(texts[0]) - SLACK_CHARS))
-    if match is None or len(texts[0]) > PLAIN_KEPT_CHARS + SLACK_CHARS:
+    if match is None or len(texts[0]) > MOST_CHARS:
         return False
     removed, whole = (int(number.replace(",", "")) for number in match.groups())
     return removed <= whole > PLAIN_KEPT_CHARS and len(texts[0]) < whole

@@ -30,6 +30,8 @@ MODEL_FAULTS: Final = (
 """Why a model did not answer; a number is the answer's status, and `status` any other one."""
 NOT_SENT: Final = ("breaker_open", "spend_cap", "spend_unknown")
 """Those of them that keep a call from being sent at all."""
+LONGER_THAN_ANY: Final = "longer than any excerpt"
+"""The reason of a text that passed every check and is too long to stand in the place of any excerpt."""
 REFUSALS: Final = (
     "empty reply",
     "truncated reply",
@@ -43,6 +45,7 @@ REFUSALS: Final = (
     "bad program result",
     "program produced an empty OUTPUT",
     "result not smaller",
+    LONGER_THAN_ANY,
     "truncated at the character cap",
     "a contiguous window is not a reduction of this content",
     "acceptance check: empty result",
