@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -453,6 +454,29 @@ def test_a_hanging_database_holds_nobody_up(engine: Engine) -> None:
         decided = running.call(CHAT, seconds=1.0)
         event.remove(engine, "before_cursor_execute", hang)
         released.set()
+    assert texts(decided.edits) == plain
+
+
+def test_a_hanging_database_holds_nobody_up_who_keeps_originals(engine: Engine) -> None:
+    """Whether an original was asked for is waited for no longer than anything else that the database says."""
+    released = threading.Event()
+
+    def hang(*_: object) -> None:
+        released.wait(60)
+
+    kept = DatabaseOriginals(
+        engine, "a secret", ttl_seconds=60, max_chars=100_000, max_bytes=1_000_000, wait_seconds=0.05
+    )
+    plain = texts(plan_pruning(Conversation(read_chat(CHAT)), LIMITS, Chars3()).edits)
+    with replica(engine, wait_seconds=0.05, originals=kept) as running, ThreadPoolExecutor(1) as pool:
+        event.listen(engine, "before_cursor_execute", hang)
+        calling = pool.submit(running.call, CHAT, seconds=1.0)
+        try:
+            decided = calling.result(30)
+        finally:
+            event.remove(engine, "before_cursor_execute", hang)
+            released.set()
+    kept.close()
     assert texts(decided.edits) == plain
 
 

@@ -29,7 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pinch_server.store.engine import reading, writing
 from pinch_server.store.tables import originals
-from pinch_server.store.waiting import WAIT_SECONDS
+from pinch_server.store.waiting import WAIT_SECONDS, Waiting
 
 REFERENCE_CHARS: Final = 24
 """The length of a reference (characters)."""
@@ -59,6 +59,7 @@ class DatabaseOriginals:
         max_bytes: Most that all of them may take (bytes); the oldest go first. Each further process that
             writes to the database may exceed it by a sixty-fourth.
         now: The time (microseconds since the Unix epoch).
+        wait_seconds: How long a call that is pruned waits (seconds).
     """
 
     def __init__(
@@ -70,8 +71,10 @@ class DatabaseOriginals:
         max_chars: int,
         max_bytes: int,
         now: Callable[[], int] = lambda: time.time_ns() // 1_000,
+        wait_seconds: float = WAIT_SECONDS,
     ) -> None:
         self._engine = engine
+        self._waiting = Waiting("what was expanded", wait_seconds)
         self._seal = AESGCM(_derived(secret, b"pinch originals seal"))
         self._names = _derived(secret, b"pinch originals names")
         self._ttl = ttl_seconds * _MICROS
@@ -148,20 +151,24 @@ class DatabaseOriginals:
         return text
 
     def expanded(self, tenant: str, texts: Iterable[str]) -> frozenset[str]:
-        """Those of the texts whose originals were asked for."""
+        """Those of the texts whose originals were asked for; none where nobody tells in time."""
         by_key = {self._row(tenant, self.reference(tenant, text)): text for text in texts}
-        table = originals
-        try:
-            with reading(self._engine, WAIT_SECONDS) as connection:
-                asked = select(table.c.key).where(table.c.key.in_(by_key), table.c.expanded_at.is_not(None))
-                return frozenset(by_key[bytes(key)] for key in connection.execute(asked).scalars())
-        except SQLAlchemyError as error:
-            _LOG.warning("originals cannot be read: %s", type(error).__name__)
-            return frozenset()
+        asked = self._waiting.ask(lambda _gone: self._expanded(list(by_key)))
+        return frozenset(by_key[key] for key in asked or ())
 
     def close(self) -> None:
-        """Finishes what is being written, and ends the thread."""
+        """Finishes what is being written, and ends the threads."""
         self._writer.shutdown(wait=True)
+        self._waiting.close()
+
+    def _expanded(self, keys: Sequence[bytes]) -> list[bytes]:
+        table, asked = originals, []
+        with reading(self._engine, WAIT_SECONDS) as connection:
+            for start in range(0, len(keys), _BATCH):
+                some = table.c.key.in_(keys[start : start + _BATCH])
+                query = select(table.c.key).where(some, table.c.expanded_at.is_not(None))
+                asked += [bytes(key) for key in connection.execute(query).scalars()]
+        return asked
 
     def _write(self, wanted: Sequence[tuple[bytes, str]], chars: int) -> None:
         try:
