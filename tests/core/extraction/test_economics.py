@@ -148,6 +148,20 @@ def test_missing_rates_follow_from_the_price_of_the_prompt() -> None:
     assert PromptPrices.of(None) == PromptPrices(3.0, pytest.approx(0.3), 3.75)
 
 
+def test_an_agent_s_model_that_is_free_leaves_nothing_to_save() -> None:
+    """A prompt price of 0 is a price, and no call that costs anything pays then."""
+    free = PromptPrices.of(read_rates("0", "", ""))
+    assert free == PromptPrices(0.0, 0.0, 0.0)
+    terms = Terms(1_000_000, 0.6, CacheState.NONE, True, 100, free, 0.000001)
+    assert not weigh(terms, Allowance()).is_allowed
+
+
+@pytest.mark.parametrize(("observed", "cost"), [(None, 0.0), (0.0, 0.0), (0.02, 0.01)])
+def test_an_extraction_model_that_is_free(observed: float | None, cost: float) -> None:
+    """A model of one's own at a price of 0 has a cost like any other, before its first call and after."""
+    assert call_cost(2_000, GOAL_TOKENS, ModelPrices(0.0, 0.0, 0.0, 0.0), observed) == cost
+
+
 def test_the_price_of_a_call() -> None:
     """A call costs what its formula says, scaled to what calls were seen to cost, averaged where far off."""
     listed = (int((1_893 + 2_000 + 200) * 1.29) + 5 * 200) / 1e6

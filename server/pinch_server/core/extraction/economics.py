@@ -56,8 +56,11 @@ class PromptPrices:
 
     @classmethod
     def of(cls, rates: Rates | None) -> "PromptPrices":
-        """The prices a caller gave; a missing one by its usual share, all of them by a common list price."""
-        if rates is None or not rates.prompt:
+        """The prices a caller gave; a missing one by its usual share, all of them by a common list price.
+
+        A prompt that costs nothing is nothing to save; a read or a write at 0 is one that nobody priced.
+        """
+        if rates is None:
             return cls()
         fresh = float(rates.prompt)
         return cls(
@@ -211,7 +214,9 @@ def call_cost(
     cost = _listed(tokens, goal_overhead, prices)
     if observed_usd is None:
         return cost
-    scale = observed_usd / _listed(TYPICAL_TOKENS, GOAL_TOKENS, prices)
+    typical = _listed(TYPICAL_TOKENS, GOAL_TOKENS, prices)
+    # A model of one's own may be free.
+    scale = observed_usd / typical if typical else 0.0
     return cost * scale if _LEAST_SCALE < scale < _MOST_SCALE else (cost + observed_usd) / 2
 
 
