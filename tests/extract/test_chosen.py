@@ -4,7 +4,10 @@ import pytest
 
 from pinch_server.core.extraction.economics import HAIKU, ModelPrices
 from pinch_server.core.extraction.form import Marking
-from pinch_server.extract.chosen import options_of, policy_of, prices_of
+from pinch_server.extract.anthropic import Anthropic
+from pinch_server.extract.api import Api
+from pinch_server.extract.chosen import address_of, options_of, policy_of, prices_of
+from pinch_server.extract.openai import OpenAI
 from pinch_server.settings import ExtractModelSettings, ExtractSettings
 
 
@@ -34,6 +37,31 @@ def test_only_what_names_its_original_is_shared(mode: Marking, keeps_originals: 
     policy = policy_of(ExtractSettings(marker_mode=mode), keeps_originals=keeps_originals)
     assert policy.marking is mode
     assert policy.shares is (keeps_originals and mode is Marking.FULL)
+
+
+def test_a_text_that_names_its_original_stays_where_originals_are_kept() -> None:
+    """What was frozen while originals were kept goes to no new session once they are not."""
+    for mode, is_shared in ((Marking.FULL, False), (Marking.SUMMARY, True)):
+        kept, not_kept = (
+            policy_of(ExtractSettings(marker_mode=mode), keeps_originals=keeps).fingerprint
+            for keeps in (True, False)
+        )
+        assert (kept == not_kept) is is_shared
+
+
+@pytest.mark.parametrize(
+    ("api", "endpoint", "address"),
+    [
+        (Anthropic(), "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+        (Anthropic(), "https://proxy/v1/", "https://proxy/v1/messages"),
+        (Anthropic(), "https://proxy/anthropic", "https://proxy/anthropic/v1/messages"),
+        (OpenAI(), "http://localhost:11434/v1", "http://localhost:11434/v1/chat/completions"),
+        (OpenAI(), "http://localhost/chat", "http://localhost/chat/chat/completions"),
+    ],
+)
+def test_the_version_of_an_api_may_stand_in_the_base_url(api: Api, endpoint: str, address: str) -> None:
+    """A base URL with /v1, as every setting of one shows it, works with either API."""
+    assert address_of(endpoint, api) == address
 
 
 def test_each_marker_mode_has_texts_of_its_own() -> None:

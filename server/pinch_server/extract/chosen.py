@@ -37,6 +37,7 @@ from pinch_server.settings import ExtractModelSettings, ExtractSettings
 
 _SKIPS: Final = {"auto": None, "on": True, "off": False}
 _HAIKU: Final = "haiku"
+_VERSION: Final = "/v1"
 
 
 class ChosenObserver(ExtractionObserver, Protocol):
@@ -126,6 +127,7 @@ def policy_of(settings: ExtractSettings, *, keeps_originals: bool) -> Extraction
     trigger, cold = settings.trigger, settings.cold_cache
     model = settings.model
     needs_model = Strategy(settings.strategy) is not Strategy.DETERMINISTIC
+    shares = keeps_originals and settings.marker_mode is Marking.FULL
     return ExtractionPolicy(
         rules=Rules(
             per_output=settings.per_output,
@@ -148,7 +150,7 @@ def policy_of(settings: ExtractSettings, *, keeps_originals: bool) -> Extraction
         prices=prices_of(model),
         window=window_of(model.max_input_tokens, model.name),
         prompt_version=PROMPT_VERSION,
-        fingerprint=_fingerprint(settings),
+        fingerprint=_fingerprint(settings, names_originals=shares),
         needs_model=needs_model,
         allows_caching=settings.allow_on_caching_backend,
         has_gate=settings.economic_gate,
@@ -156,7 +158,7 @@ def policy_of(settings: ExtractSettings, *, keeps_originals: bool) -> Extraction
         keep_ratio=FilterOptions().min_keep_ratio,
         context=ContextMode(settings.context),
         context_messages=settings.context_messages,
-        shares=keeps_originals and settings.marker_mode is Marking.FULL,
+        shares=shares,
         marking=settings.marker_mode,
     )
 
@@ -193,7 +195,7 @@ def _price(text: str, otherwise: float) -> float:
     return float(Decimal(text)) if text else otherwise
 
 
-def _fingerprint(settings: ExtractSettings) -> str:
+def _fingerprint(settings: ExtractSettings, *, names_originals: bool) -> str:
     options = options_of(settings)
     shaping = [
         settings.strategy,
@@ -204,6 +206,8 @@ def _fingerprint(settings: ExtractSettings) -> str:
         options.max_chars,
         settings.aggressiveness,
         settings.marker_mode,
+        # A text that names an original must not outlive the keeping of originals in new sessions.
+        names_originals,
     ]
     return hashlib.sha256(json.dumps(shaping).encode()).hexdigest()[:16]
 
@@ -217,8 +221,7 @@ def _model(
     api: Api = Anthropic()
     if settings.provider == "openai":
         api = OpenAI(is_own=urlsplit(settings.endpoint).hostname == OWN_HOST)
-    exchange = Exchange(settings.endpoint.rstrip("/") + api.path, api.headers(settings.api_key))
-
+    exchange = Exchange(address_of(settings.endpoint, api), api.headers(settings.api_key))
     endpoint = EndpointLog(settings.name)
 
     def ended(answer: Reply | ModelFault) -> None:
@@ -234,6 +237,16 @@ def _model(
 
     prices = prices_of(settings)
     return MeteredModel(settings.name, api, exchange, prices, spending, Breaker(monotonic), monotonic, ended)
+
+
+def address_of(endpoint: str, api: Api) -> str:
+    """Where a question is posted; a version that both the base URL and the API have stands there once.
+
+    Args:
+        endpoint: The base URL.
+        api: The provider's API.
+    """
+    return endpoint.rstrip("/").removesuffix(_VERSION if api.path.startswith(_VERSION) else "") + api.path
 
 
 def _answered(reply: Reply) -> str:
