@@ -20,6 +20,7 @@ from pinch_server.core.extraction.candidate_gate import Caps, Gate
 from pinch_server.core.extraction.considered import Found, Note
 from pinch_server.core.extraction.economics import HAIKU
 from pinch_server.core.extraction.form import is_extracted
+from pinch_server.core.extraction.request_gate import FireOn
 from pinch_server.core.extraction.slugs import LONGER_THAN_ANY
 from pinch_server.core.limits import TrimStyle
 from pinch_server.core.plan import Action
@@ -224,6 +225,21 @@ def test_what_the_gate_guesses_is_told(engine: Engine) -> None:
     with replica(engine, replace(policy, prices=HAIKU)) as running:
         plain = [one for one in running.call(chat, context=slow).considering if one.content_class]
         assert {Note.UNPRICED in one.notes for one in plain} == {False}
+
+
+def test_size_passes_over_advice_and_over_no_ban(engine: Engine) -> None:
+    """With `fire_on: size` the gate only advises, but not where providers cache, unless that is allowed."""
+    warm = CallContext(cache=CacheContext(state=CacheState.WARM))
+    rules = replace(POLICY.rules, fire_on=FireOn.SIZE)
+    policy = replace(POLICY, rules=rules, has_gate=True)
+    with replica(engine, policy) as running:
+        told = running.call(CHAT, context=warm).considering
+        assert {one.gate for one in told if one.content_class} == {Gate.ECONOMIC}
+        assert running.writer.asked == []
+    with replica(engine, replace(policy, allows_caching=True)) as running:
+        told = running.call([user("another turn"), *CHAT[1:]], context=warm).considering
+        assert Gate.ADVISORY in {one.gate for one in told}
+        assert running.writer.asked
 
 
 def test_without_the_database_the_elision_ships(engine: Engine) -> None:

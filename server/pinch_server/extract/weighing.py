@@ -13,6 +13,7 @@ from pinch_server.core.extraction.economics import (
     GOAL_TOKENS,
     Allowance,
     PromptPrices,
+    Reason,
     Terms,
     Verdict,
     call_cost,
@@ -114,7 +115,8 @@ class Weighing:
         if not verdict.is_allowed and self.policy.has_gate:
             if kind.is_low_yield:
                 considering = replace(considering, notes=(Note.LOW_YIELD, *considering.notes))
-            if self.policy.rules.fire_on is not FireOn.SIZE:
+            # Advice may be passed over; that a provider's cache makes it lose is a ban until it is lifted.
+            if verdict.reason is Reason.CACHING or self.policy.rules.fire_on is not FireOn.SIZE:
                 return replace(considering, gate=Gate.ECONOMIC)
             considering = replace(considering, gate=Gate.ADVISORY)
         cap = capped(
