@@ -50,6 +50,13 @@ def test_lines_of_the_body_are_accepted_with_true_notes() -> None:
     assert answer.after_tokens == O200k().units([answer.projected])[0] < answer.before_tokens
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_last_line_break_is_no_line(end: str) -> None:
+    """Behind a text's last line break there is no line: the last gap counts those before it alone."""
+    answer = accepted(LOG + end, "\n".join(LINES[:20]), terms())
+    assert answer.projected.endswith(f"\n... {len(LINES) - 20} lines elided ...")
+
+
 def test_a_models_own_notes_are_put_right() -> None:
     """A note that a program wrote is replaced by one with the true count and the indentation of its gap."""
     body = (

@@ -19,7 +19,7 @@ def with_gaps_noted(body: str, result: str) -> str | None:
     out: list[str] = []
     begin = 0
     for place in [*kept, len(lines)]:
-        out += _gap(lines[begin:place])
+        out += _gap(lines[begin:place], is_last=place == len(lines))
         out += lines[place : place + 1]
         begin = place + 1
     return "\n".join(out)
@@ -53,12 +53,14 @@ def _places(lines: list[str], wanted: list[str]) -> list[int] | None:
     return kept
 
 
-def _gap(left_out: list[str]) -> list[str]:
+def _gap(left_out: list[str], *, is_last: bool) -> list[str]:
     shown = [line for line in left_out if line.strip()]
     if not shown:
         # Blank lines alone say nothing; one keeps paragraphs apart.
         return left_out[:1]
     first = shown[0]
+    # What follows the last line break is no line.
+    count = len(left_out) - (is_last and not left_out[-1])
     # Spaces and tabs alone: a note after any other white space would not be known for one.
-    note = lines_elided(len(left_out), first[: len(first) - len(first.lstrip(" \t"))])
+    note = lines_elided(count, first[: len(first) - len(first.lstrip(" \t"))])
     return left_out if len("\n".join(left_out)) <= len(note) else [note]
