@@ -31,7 +31,8 @@ class Waiting:
         self._what = what
         self._wait_seconds = wait_seconds
         self._lock = Lock()
-        self._waiting = 0
+        # What is being asked now, each by the event that its caller has gone.
+        self._asked: set[Event] = set()
         # Their threads start with the first use: most services never have one.
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="pinch-asking")
 
@@ -43,22 +44,19 @@ class Waiting:
         """
         gone = Event()
         with self._lock:
-            if self._waiting >= _THREADS:
-                # The database hangs: those who wait have found out, the others need not.
+            if len(self._asked) >= _THREADS and all(one.is_set() for one in self._asked):
+                # The database hangs: those who waited have found out, the others need not.
                 return None
-            self._waiting += 1
         try:
             future: Future[_Found] = self._threads.submit(self._done, work, gone)
         except RuntimeError:
             # Closed under a call that was not finished in time.
-            self._leave()
             return None
         try:
             return future.result(self._wait_seconds)
         except (TimeoutError, CancelledError, GoneError):
             gone.set()
-            if future.cancel():
-                self._leave()
+            future.cancel()
             return None
         except (SQLAlchemyError, KeyError) as error:
             # By its type alone: a driver's message may hold the URL, and a statement's the text.
@@ -70,11 +68,10 @@ class Waiting:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _done(self, work: Callable[[Event], _Found], gone: Event) -> _Found:
+        with self._lock:
+            self._asked.add(gone)
         try:
             return work(gone)
         finally:
-            self._leave()
-
-    def _leave(self) -> None:
-        with self._lock:
-            self._waiting -= 1
+            with self._lock:
+                self._asked.discard(gone)
