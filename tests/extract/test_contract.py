@@ -1,5 +1,9 @@
 """What the contract says of the dialect is so: what it says works does, and what it says fails does."""
 
+import builtins
+import keyword
+import re
+
 import pytest
 
 from pinch_server.extract.program import FaultKind, ProgramFault, Ran
@@ -7,6 +11,8 @@ from pinch_server.extract.prompts.contract import EXAMPLE, FAILS, WORKS, contrac
 from pinch_server.extract.sandbox import Sandbox
 
 LOG = "start\nok one\nERROR two in src/a.py\nok three\nsee src/app.py\nok four\n"
+_PROSE = {"and", "dict", "list"}
+"""Names that the claims have as words."""
 REFUSED = [(claim, program) for claim, *programs in FAILS for program in programs]
 
 
@@ -17,6 +23,14 @@ def test_what_the_contract_allows_runs(sandbox: Sandbox, claim: str, program: st
     result = sandbox.run(program, "some text")
     assert isinstance(result, Ran), (claim, result)
     assert result.output != "some text"
+
+
+@pytest.mark.parametrize(("claim", "program"), WORKS, ids=[claim for claim, _ in WORKS])
+def test_a_claim_is_tried_to_its_last_word(claim: str, program: str) -> None:
+    """Whatever function, method or keyword a claim names stands in the program that it is tried with."""
+    names = {*keyword.kwlist, *dir(builtins), *dir(str), "key", "reverse", "elems"} - _PROSE
+    named = set(re.findall(r"[a-z_]+", claim)) & names
+    assert {name for name in named if not re.search(rf"\b{name}\b", program)} == set()
 
 
 @pytest.mark.parametrize(("claim", "program"), REFUSED, ids=[program for _, program in REFUSED])

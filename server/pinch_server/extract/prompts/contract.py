@@ -10,16 +10,19 @@ WORKS: Final = (
     ("list and dict comprehensions", "OUTPUT = str([x for x in [1, 2] if x > 1] + [{k: 1 for k in ['a']}])"),
     (
         "def, lambda, default and keyword arguments",
-        "def f(a, b = 2):\n    return a + b\nOUTPUT = str(f(1, b = 3))",
+        "def f(a, b = 2):\n    return a + b\ng = lambda a: f(a, b = 3)\nOUTPUT = str(f(1) + g(1))",
     ),
     (
         "for and if at the top level, names assigned again",
-        "n = 0\nfor i in range(3):\n    n += i\nOUTPUT = str(n)",
+        "n = 0\nfor i in range(3):\n    n += i\nif n:\n    OUTPUT = str(n)",
     ),
     ("break, continue, elif", "for i in range(3):\n    if i: break\n    elif not i: continue\nOUTPUT = 'x'"),
     (
         "sorted(key=, reverse=), enumerate, zip, min, max, any, all",
-        "OUTPUT = str(sorted([1], key = len and str))",
+        (
+            "x = sorted([1, 2], key = lambda x: -x, reverse = True)\n"
+            "OUTPUT = str([x, enumerate(x), zip(x, x), min(x), max(x), any(x), all(x)])"
+        ),
     ),
     ("slices", "OUTPUT = INPUT[1:3] + str([1, 2, 3][::-1])"),
     ("'%s %d' % (a, b) and '{}'.format(a)", "OUTPUT = '%s %d' % ('a', 1) + '{}'.format(2)"),
@@ -28,7 +31,10 @@ WORKS: Final = (
     ("in, not in", "OUTPUT = str('a' in 'ab') + str('a' not in 'ab')"),
     (
         "text.splitlines(), split, strip, startswith, find, replace",
-        "OUTPUT = str(INPUT.strip().splitlines())",
+        (
+            "x = [INPUT.strip().splitlines(), INPUT.split(' '), INPUT.startswith('s'), INPUT.find('t')]\n"
+            "OUTPUT = str(x) + INPUT.replace('s', 'z')"
+        ),
     ),
     ("text.elems() to iterate over characters", "OUTPUT = str(list('ab'.elems()))"),
     ("json.decode(text), json.encode(value)", "OUTPUT = json.encode(json.decode('{\"a\": [1]}'))"),
