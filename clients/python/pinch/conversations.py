@@ -72,6 +72,7 @@ class PreparedPrune(Generic[ConversationT]):
             turn_frame=response.turn_frame if response.HasField("turn_frame") else None,
             economics=response.economics if response.HasField("economics") else None,
             prefix=response.prefix if response.HasField("prefix") else None,
+            extractions=tuple(response.extractions),
         )
 
 

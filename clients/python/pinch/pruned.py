@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from pinch.errors import PinchError
-    from pinch.v1.prune_pb2 import Economics, Edit, Measured, PrefixProbe, PruneStats, TurnFrame
+    from pinch.v1.prune_pb2 import (
+        Economics,
+        Edit,
+        ExtractionDecision,
+        Measured,
+        PrefixProbe,
+        PruneStats,
+        TurnFrame,
+    )
 
 ConversationT = TypeVar("ConversationT")
 
@@ -31,6 +39,8 @@ class Pruned(Generic[ConversationT]):
         turn_frame: The newest user turn with a little context, for the router's own classifier.
         economics: What the trims are worth, when rates are known.
         prefix: How much of the session's previous payload repeats, when the probe ran.
+        extractions: What became of each result that a filter was thought of for; empty while extraction is
+            off.
     """
 
     body: ConversationT
@@ -46,6 +56,7 @@ class Pruned(Generic[ConversationT]):
     turn_frame: TurnFrame | None = None
     economics: Economics | None = None
     prefix: PrefixProbe | None = None
+    extractions: tuple[ExtractionDecision, ...] = ()
 
 
 def unpruned(conversation: ConversationT, error: PinchError) -> Pruned[ConversationT]:

@@ -131,6 +131,7 @@ function prepare<T>(
         turnFrame: reply.turnFrame,
         economics: reply.economics,
         prefix: reply.prefix,
+        extractions: reply.extractions,
       };
     },
   };

@@ -27,6 +27,7 @@ export type {
   DeepPartial,
   Economics,
   Edit,
+  ExtractionDecision,
   Image,
   Limits,
   Measured,

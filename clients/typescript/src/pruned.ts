@@ -4,6 +4,7 @@ import type { PinchError } from "./errors.js";
 import type {
   Economics,
   Edit,
+  ExtractionDecision,
   Measured,
   PrefixProbe,
   PruneStats,
@@ -45,6 +46,8 @@ export interface Pruned<T> {
   readonly economics: Economics | undefined;
   /** How much of the session's previous payload repeats, when the probe ran. */
   readonly prefix: PrefixProbe | undefined;
+  /** What became of each result that a filter was thought of for; empty while extraction is off. */
+  readonly extractions: readonly ExtractionDecision[];
 }
 
 /**
@@ -68,5 +71,6 @@ export function unpruned<T>(conversation: T, error: PinchError): Pruned<T> {
     turnFrame: undefined,
     economics: undefined,
     prefix: undefined,
+    extractions: [],
   };
 }

@@ -101,8 +101,13 @@ test("C6, C9: a request asks for edits, names its format, and leaves absent limi
 test("C9: the account and the turn frame of a reply are in the result", async () => {
   const turnFrame = { message: "now", previousContext: "", framed: "now" };
   const reply = { turnFrame, measured: { tokens: 7 }, stats: { tokensSaved: 3 }, firstChangedMessage: 0 };
-  await withServer(replies({ ...reply, economics: { expectedSavingUsd: "1.5" } }), async (client) => {
+  const told = { economics: { expectedSavingUsd: "1.5" }, extractions: [{ gate: "economic_gate" }] };
+  await withServer(replies({ ...reply, ...told }), async (client) => {
     const result = await client.pruneOpenAI(BODY);
+    assert.deepEqual(
+      result.extractions.map(({ gate }) => gate),
+      ["economic_gate"],
+    );
     assert.deepEqual(result.turnFrame, turnFrame);
     assert.deepEqual([result.measured?.tokens, result.stats?.tokensSaved], [7, 3]);
     assert.deepEqual([result.firstChangedMessage, result.prefix], [0, undefined]);

@@ -17,6 +17,7 @@ from pinch import (
     ChatMessage,
     ContentPart,
     Edit,
+    ExtractionDecision,
     Format,
     Limits,
     Outcome,
@@ -125,6 +126,14 @@ def test_options_reach_the_server(server: ScriptedServer, run: Run) -> None:
     assert request.body.format == Format.FORMAT_GEMINI
     assert request.limits.HasField("protected_tools")
     assert not request.limits.HasField("keep_last_turns")
+
+
+def test_what_became_of_each_result_is_told(server: ScriptedServer, run: Run) -> None:
+    """C9: what extraction decided about each result comes through as the server told it, in order."""
+    told = (ExtractionDecision(gate="allowed"), ExtractionDecision(gate="economic_gate", reason="why"))
+    server.answer(lambda _, __: PruneResponse(unchanged_reason="within_budget", extractions=told))
+    result = run(server.address, lambda client: client.prune_openai(BODY))
+    assert result.extractions == told
 
 
 def test_an_unknown_option_is_an_error_of_the_caller(server: ScriptedServer, run: Run) -> None:
