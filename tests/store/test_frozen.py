@@ -103,6 +103,31 @@ def test_a_database_that_hangs_is_not_waited_for_and_settles_nothing(engine: Eng
         assert connection.execute(select(func.count()).select_from(extraction_forms)).scalar_one() == 0
 
 
+@pytest.mark.parametrize("slow", ["commit", "reading"])
+def test_what_is_committed_too_late_is_the_elision(engine: Engine, slow: str) -> None:
+    """Who was not told in time has sent the elision: so it is for every replica, whatever was committed."""
+    gone, committed = threading.Event(), threading.Event()
+
+    def committing(_connection: object) -> None:
+        committed.set()
+        if slow == "commit":
+            gone.set()
+
+    def executing(*_: object) -> None:
+        if committed.is_set():
+            gone.set()
+
+    event.listen(engine, "commit", committing)
+    event.listen(engine, "before_cursor_execute", executing)
+    kept = DatabaseFrozen(engine, wait_seconds=60)
+    kept._settle({KEY: "text"}, gone)
+    event.remove(engine, "commit", committing)
+    event.remove(engine, "before_cursor_execute", executing)
+    assert gone.is_set()
+    assert kept.settle({KEY: "another"}) == Settled({KEY: None})
+    kept.close()
+
+
 def test_a_database_without_the_tables_gives_nothing(tmp_path: object) -> None:
     """Nothing raises when the database cannot do it, and a closed one knows nothing."""
     engine = open_engine(f"sqlite:///{tmp_path}/empty.sqlite3")

@@ -1,7 +1,7 @@
 """Texts of filters, and the forms in which results were sent: written once, and the same for every replica.
 
 The first to write a key wins, and everybody reads what it wrote. A caller waits for an answer only so long;
-what was to be written for a caller that has gone is not written.
+what was to be written for a caller that has gone is not written, or taken back.
 """
 
 import logging
@@ -103,8 +103,23 @@ class DatabaseFrozen:
                 self._insert(connection, table, rows)
                 if gone.is_set():
                     raise GoneError
-            settled = self._forms(list(proposed))
+            is_heard = False
+            try:
+                settled = self._forms(list(proposed))
+                is_heard = not gone.is_set()
+            finally:
+                # The commit itself, or the reading after it, may be what took too long.
+                if not is_heard:
+                    self._take_back(new, now)
         return Settled(settled, frozenset(new))
+
+    def _take_back(self, keys: Sequence[bytes], now: int) -> None:
+        """Makes the forms that were settled here for a caller that has gone what it sent: the elision."""
+        table = extraction_forms
+        with writing(self._engine) as connection:
+            for start in range(0, len(keys), _BATCH):
+                ours = table.c.key.in_(keys[start : start + _BATCH]) & (table.c.created_at == now)
+                connection.execute(update(table).where(ours).values(text=None))
 
     def _forms(self, keys: Sequence[bytes]) -> dict[bytes, str | None]:
         table, found = extraction_forms, {}
