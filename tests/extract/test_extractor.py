@@ -344,11 +344,12 @@ def test_a_text_longer_than_the_elision_is_not_sent(engine: Engine) -> None:
 
 
 def test_a_text_longer_than_any_excerpt_is_not_kept(engine: Engine) -> None:
-    """What no excerpt leaves room for is a refusal: the database and the memory hold no long text."""
+    """What no excerpt leaves room for is a refusal: nothing holds it, and it counts as nothing removed."""
     with replica(engine, writer=Scripted(filter=lambda job: job.text[: len(job.text) - 500])) as running:
         decided = running.call(CHAT)
         assert extracted_edits(decided.edits) == []
         assert running.metric(f'pinch_extraction_filters_total{{filter="{LONGER_THAN_ANY}"}}') > 0
+        assert running.filtering.learned.seen_tokens > running.filtering.learned.removed_tokens == 0
     with engine.connect() as connection:
         kept = connection.execute(select(extraction_texts.c.text, extraction_texts.c.reason)).all()
     assert {tuple(row) for row in kept} == {(None, LONGER_THAN_ANY)}

@@ -1,6 +1,7 @@
 """Extraction in whole services: a model's endpoint, a sandbox, two replicas on one database, its metrics."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ from pinch_server.store import migrate
 from tests.checker.check import check, check_edits
 from tests.core.builders import Chat
 from tests.extract.sessions import LIMITS, points, session
+from tests.promises.declared import ROOT
 from tests.services.model_server import ModelServer
 
 FREE = "127.0.0.1:0"
@@ -115,6 +117,19 @@ def judged(chat: Chat, reply: pb.PruneResponse) -> list[str]:
 
 def extractions(reply: pb.PruneResponse) -> list[str]:
     return [json.loads(edit.replacement) for edit in reply.edits if edit.extracted]
+
+
+def test_the_example_of_the_page_tells_what_became_of_results(
+    tmp_path: Path, server: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The client's lines of docs/extraction.md, run against a service, print the gate of each result."""
+    page = (ROOT / "docs" / "extraction.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    body = json.dumps({"model": "m", "messages": CHAT}).encode()
+    with serving(tmp_path, server) as app:
+        exec(example.replace("127.0.0.1:50051", app.addresses.grpc), {"body": body})  # noqa: S102 the page's own
+    told = [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines() if line[:1].isdigit()]
+    assert "allowed" in {gate for _, gate, *_ in told}
 
 
 def test_a_model_s_filter_ships(tmp_path: Path, server: ModelServer) -> None:
@@ -216,12 +231,16 @@ def test_what_a_tool_says_commands_nobody(tmp_path: Path, server: ModelServer) -
     for message in chat:
         if message["role"] == "tool":
             message["content"] = f"{INJECTED}\n{message['content']}"
-    server.script = lambda _system, _user: f"OUTPUT = INPUT.split('\\n')[0]\nSUMMARY = {INJECTED!r}"
+    obeyed = PROGRAM.replace("if line", 'if line == INPUT.split("\\n")[0] or line')
+    server.script = lambda _system, _user: obeyed.replace("other handlers said ok too", INJECTED)
     with serving(tmp_path, server) as app:
         reply = called(app, chat)
     asked = json.dumps(server.requests)
     assert "sk-secret-of-the-tests" not in asked
-    for text in extractions(reply):
+    texts = extractions(reply)
+    assert texts
+    for text in texts:
+        assert text.startswith(INJECTED)
         assert "sk-secret-of-the-tests" not in text
         # A marker that the output brought stands in no last line, where alone it would mean something.
         assert "9,999 of 99,999" not in text.splitlines()[-1]

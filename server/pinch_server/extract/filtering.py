@@ -269,7 +269,10 @@ class Filtering:
             for call in outcome.calls:
                 self._learned = self._learned.called(call.cost_usd, call.latency_ms)
             if not _ran_out(outcome.calls) or isinstance(outcome, Written):
-                after = outcome.after_tokens if isinstance(outcome, Written) else job.tokens
+                # What can never be sent removes nothing.
+                after = job.tokens
+                if isinstance(outcome, Written) and len(outcome.text) <= MOST_CHARS:
+                    after = outcome.after_tokens
                 self._learned = self._learned.observed(job.tokens, job.tokens - after)
 
 

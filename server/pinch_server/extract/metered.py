@@ -8,7 +8,7 @@ from pinch_server.core.counting import COUNTERS
 from pinch_server.core.extraction.economics import ModelPrices
 from pinch_server.core.extraction.guard import MOST_BILLED_PER_TOKEN
 from pinch_server.extract.api import Api, UnreadableError
-from pinch_server.extract.exchange import CLOSED, INTERNAL, MALFORMED, TOO_LARGE, Exchange
+from pinch_server.extract.exchange import CLOSED, MALFORMED, TOO_LARGE, Exchange
 from pinch_server.extract.model import DEADLINE, REPLY_TOKENS, ModelFault, Reply, Usage
 from pinch_server.extract.prefix_marks import PrefixMarks
 from pinch_server.extract.prompts.prompt import Prompt
@@ -20,7 +20,7 @@ SPEND_UNKNOWN: Final = "spend_unknown"
 _FAIR_SECONDS: Final = 1.0
 """A timeout within less says nothing about the endpoint (seconds)."""
 _CALLERS_FAULT: Final = frozenset({"400", "413", "422"})
-_UNTOLD: Final = frozenset({DEADLINE, CLOSED, TOO_LARGE, MALFORMED, INTERNAL})
+_UNTOLD: Final = frozenset({DEADLINE, CLOSED, TOO_LARGE, MALFORMED})
 """Calls that were sent and did not tell what they cost: a reply may have been written, and billed."""
 _TOKENS_PER_CHAR: Final = 2
 """More than any language has: what is set aside for a call is never too little."""
