@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, event, select, text
+from sqlalchemy import Engine, event, text
 
 from pinch_server.core.chat import read_chat
 from pinch_server.core.conversation import Conversation
@@ -20,20 +20,16 @@ from pinch_server.core.extraction.candidate_gate import Caps, Gate
 from pinch_server.core.extraction.considered import Found, Note
 from pinch_server.core.extraction.economics import HAIKU
 from pinch_server.core.extraction.form import is_extracted
-from pinch_server.core.extraction.request_gate import FireOn
-from pinch_server.core.extraction.slugs import LONGER_THAN_ANY
 from pinch_server.core.limits import TrimStyle
 from pinch_server.core.plan import Action
 from pinch_server.core.planning import measure, plan_pruning
 from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import CallContext
-from pinch_server.extract.consideration import TOO_LONG
 from pinch_server.extract.program import FaultKind
 from pinch_server.extract.prompts.context import ContextMode
 from pinch_server.store import migrate
 from pinch_server.store.engine import open_engine, writing
 from pinch_server.store.originals import DatabaseOriginals
-from pinch_server.store.tables import extraction_texts
 from tests.core.builders import user
 from tests.extract.sessions import (
     LIMITS,
@@ -227,21 +223,6 @@ def test_what_the_gate_guesses_is_told(engine: Engine) -> None:
         assert {Note.UNPRICED in one.notes for one in plain} == {False}
 
 
-def test_size_passes_over_advice_and_over_no_ban(engine: Engine) -> None:
-    """With `fire_on: size` the gate only advises, but not where providers cache, unless that is allowed."""
-    warm = CallContext(cache=CacheContext(state=CacheState.WARM))
-    rules = replace(POLICY.rules, fire_on=FireOn.SIZE)
-    policy = replace(POLICY, rules=rules, has_gate=True)
-    with replica(engine, policy) as running:
-        told = running.call(CHAT, context=warm).considering
-        assert {one.gate for one in told if one.content_class} == {Gate.ECONOMIC}
-        assert running.writer.asked == []
-    with replica(engine, replace(policy, allows_caching=True)) as running:
-        told = running.call([user("another turn"), *CHAT[1:]], context=warm).considering
-        assert Gate.ADVISORY in {one.gate for one in told}
-        assert running.writer.asked
-
-
 def test_without_the_database_the_elision_ships(engine: Engine) -> None:
     """Nobody can settle a form: the plan ships as it would without extraction, and the reply says why."""
     plain = texts(plan_pruning(Conversation(read_chat(CHAT)), LIMITS, Chars3()).edits)
@@ -332,27 +313,6 @@ def test_what_no_database_keeps_is_refused_for_good(engine: Engine, odd: str) ->
     with replica(engine) as running:
         running.call([*CHAT[:1], *CHAT[1:]])
         assert running.writer.asked == []
-
-
-def test_a_text_longer_than_the_elision_is_not_sent(engine: Engine) -> None:
-    """An accepted text that would ship more than the elision is kept for no seat, and the reply says why."""
-    with replica(engine, writer=Scripted(filter=lambda job: job.text[: job.aim_chars + 400])) as running:
-        decided = running.call(CHAT)
-        assert extracted_edits(decided.edits) == []
-        told = running.call([user("another turn"), *CHAT[1:]]).considering
-    assert TOO_LONG in {one.reason for one in told if one.gate is Gate.REPLAYED_OTHERS}
-
-
-def test_a_text_longer_than_any_excerpt_is_not_kept(engine: Engine) -> None:
-    """What no excerpt leaves room for is a refusal: nothing holds it, and it counts as nothing removed."""
-    with replica(engine, writer=Scripted(filter=lambda job: job.text[: len(job.text) - 500])) as running:
-        decided = running.call(CHAT)
-        assert extracted_edits(decided.edits) == []
-        assert running.metric(f'pinch_extraction_filters_total{{filter="{LONGER_THAN_ANY}"}}') > 0
-        assert running.filtering.learned.seen_tokens > running.filtering.learned.removed_tokens == 0
-    with engine.connect() as connection:
-        kept = connection.execute(select(extraction_texts.c.text, extraction_texts.c.reason)).all()
-    assert {tuple(row) for row in kept} == {(None, LONGER_THAN_ANY)}
 
 
 def test_a_dry_run_asks_and_settles_nothing(one: Replica) -> None:

@@ -1,0 +1,67 @@
+"""What extraction does not send, keep or ask for, whatever a filter left and whatever fires it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+
+from pinch_server.core.extraction.candidate_gate import Gate
+from pinch_server.core.extraction.request_gate import FireOn
+from pinch_server.core.extraction.slugs import LONGER_THAN_ANY
+from pinch_server.core.pricing import CacheContext, CacheState
+from pinch_server.decide import CallContext
+from pinch_server.extract.consideration import TOO_LONG
+from pinch_server.store import migrate
+from pinch_server.store.engine import open_engine
+from pinch_server.store.tables import extraction_texts
+from tests.core.builders import user
+from tests.extract.sessions import POLICY, Scripted, replica, session
+
+CHAT = session(5)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    url = f"sqlite:///{tmp_path}/pinch.sqlite3"
+    migrate.up(url)
+    engine = open_engine(url)
+    yield engine
+    engine.dispose()
+
+
+def test_a_text_longer_than_the_elision_is_not_sent(engine: Engine) -> None:
+    """An accepted text that would ship more than the elision is kept for no seat, and the reply says why."""
+    with replica(engine, writer=Scripted(filter=lambda job: job.text[: job.aim_chars + 400])) as running:
+        decided = running.call(CHAT)
+        assert not any(edit.is_extracted for edit in decided.edits)
+        told = running.call([user("another turn"), *CHAT[1:]]).considering
+    assert TOO_LONG in {one.reason for one in told if one.gate is Gate.REPLAYED_OTHERS}
+
+
+def test_a_text_longer_than_any_excerpt_is_not_kept(engine: Engine) -> None:
+    """What no excerpt leaves room for is a refusal: nothing holds it, and it counts as nothing removed."""
+    with replica(engine, writer=Scripted(filter=lambda job: job.text[: len(job.text) - 500])) as running:
+        decided = running.call(CHAT)
+        assert not any(edit.is_extracted for edit in decided.edits)
+        assert running.metric(f'pinch_extraction_filters_total{{filter="{LONGER_THAN_ANY}"}}') > 0
+        assert running.filtering.learned.seen_tokens > running.filtering.learned.removed_tokens == 0
+    with engine.connect() as connection:
+        kept = connection.execute(select(extraction_texts.c.text, extraction_texts.c.reason)).all()
+    assert {tuple(row) for row in kept} == {(None, LONGER_THAN_ANY)}
+
+
+def test_size_passes_over_advice_and_over_no_ban(engine: Engine) -> None:
+    """With `fire_on: size` the gate only advises, but not where providers cache, unless that is allowed."""
+    warm = CallContext(cache=CacheContext(state=CacheState.WARM))
+    rules = replace(POLICY.rules, fire_on=FireOn.SIZE)
+    policy = replace(POLICY, rules=rules, has_gate=True)
+    with replica(engine, policy) as running:
+        told = running.call(CHAT, context=warm).considering
+        assert {one.gate for one in told if one.content_class} == {Gate.ECONOMIC}
+        assert running.writer.asked == []
+    with replica(engine, replace(policy, allows_caching=True)) as running:
+        told = running.call([user("another turn"), *CHAT[1:]], context=warm).considering
+        assert Gate.ADVISORY in {one.gate for one in told}
+        assert running.writer.asked
