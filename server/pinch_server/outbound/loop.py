@@ -14,13 +14,14 @@ WhenGone = Callable[[Callable[[], None]], bool]
 
 
 class LoopThread:
-    """Runs coroutines for other threads. Starts with its first one, in whatever process that is."""
+    """Runs coroutines for other threads, until it is closed. Starts with its first one, in any process."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._is_closed = False
 
     def run(
         self, work: Coroutine[Any, Any, Result], *, seconds: float, when_gone: WhenGone | None = None
@@ -34,9 +35,14 @@ class LoopThread:
 
         Raises:
             TimeoutError: The time ran out; the coroutine is cancelled.
-            CancelledError: The call ended first; the coroutine is cancelled.
+            CancelledError: The call ended first, and the coroutine is cancelled; or this is closed.
         """
-        future: Future[Result] = asyncio.run_coroutine_threadsafe(work, self._started())
+        with self._lock:
+            if self._is_closed:
+                # Whoever closes is leaving: a loop begun now would be left behind, with its connections.
+                work.close()
+                raise CancelledError
+            future: Future[Result] = asyncio.run_coroutine_threadsafe(work, self._started())
         try:
             if when_gone is not None and not when_gone(lambda: _cancel(future)):
                 raise CancelledError
@@ -49,6 +55,7 @@ class LoopThread:
     ) -> None:
         """Runs a last coroutine, if any, and ends the thread. Safe to call twice."""
         with self._lock:
+            self._is_closed = True
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
         if loop is None or thread is None:
@@ -63,14 +70,11 @@ class LoopThread:
         thread.join(seconds)
 
     def _started(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=_serve, args=(self._loop,), name=self._name, daemon=True
-                )
-                self._thread.start()
-            return self._loop
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=_serve, args=(self._loop,), name=self._name, daemon=True)
+            self._thread.start()
+        return self._loop
 
 
 def _cancel(future: "Future[Any]") -> None:
