@@ -75,6 +75,7 @@ class RunningServer:
         chain: Chain,
         readiness: health.HealthServicer,
         address: str,
+        names: Sequence[str],
     ) -> None:
         self.address: Final = address
         """Where it listens, `HOST:PORT` or `unix:PATH`, with the port that was taken for 0."""
@@ -82,6 +83,7 @@ class RunningServer:
         self._threads = threads
         self._chain = chain
         self._readiness = readiness
+        self._names = (health.OVERALL_HEALTH, *names)
         self._is_ready = False
         self._is_draining = False
 
@@ -93,7 +95,7 @@ class RunningServer:
     def set_ready(self, *, is_ready: bool) -> None:
         """Sets what health checks answer, overall and for each service; after `drain` it changes nothing."""
         status = health_pb2.HealthCheckResponse.ServingStatus
-        for name in (health.OVERALL_HEALTH, *SERVICE_NAMES):
+        for name in self._names:
             self._readiness.set(name, status.SERVING if is_ready else status.NOT_SERVING)
         self._is_ready = is_ready
 
@@ -182,8 +184,10 @@ def start_server(
     prune_pb2_grpc.add_PruneServiceServicer_to_server(services.prune, server)
     insight_pb2_grpc.add_InsightServiceServicer_to_server(services.insight, server)
     admin_pb2_grpc.add_AdminServiceServicer_to_server(services.admin, server)
+    names = list(SERVICE_NAMES)
     for method, handler in services.gateways.items():
         service, _, name = method.removeprefix("/").partition("/")
+        names.append(service)
         server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {name: handler})])
     readiness = health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(readiness, server)
@@ -198,7 +202,7 @@ def start_server(
     except OSError:
         threads.shutdown()
         raise
-    running = RunningServer(server, threads, chain, readiness, _bound(wanted, port))
+    running = RunningServer(server, threads, chain, readiness, _bound(wanted, port), names)
     running.set_ready(is_ready=True)
     server.start()
     return running
