@@ -1,11 +1,15 @@
-"""One sandbox for the tests of a file."""
+"""One sandbox for the tests of a file, and a new database for each test."""
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
 from pinch_server.extract.sandbox import Sandbox
+from pinch_server.store import migrate
+from pinch_server.store.engine import open_engine
 
 
 @pytest.fixture(scope="module")
@@ -13,3 +17,12 @@ def sandbox() -> Iterator[Sandbox]:
     with closing(Sandbox()) as started:
         started.start()
         yield started
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    url = f"sqlite:///{tmp_path}/pinch.sqlite3"
+    migrate.up(url)
+    engine = open_engine(url)
+    yield engine
+    engine.dispose()

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -27,8 +26,7 @@ from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import CallContext
 from pinch_server.extract.program import FaultKind
 from pinch_server.extract.prompts.context import ContextMode
-from pinch_server.store import migrate
-from pinch_server.store.engine import open_engine, writing
+from pinch_server.store.engine import writing
 from pinch_server.store.originals import DatabaseOriginals
 from tests.core.builders import user
 from tests.extract.sessions import (
@@ -49,15 +47,6 @@ CHAT = session(5)
 """Its last call goes over the budget, and is the first to."""
 LONG = session(12)
 DEFERRED = replace(POLICY, is_inline=False)
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    url = f"sqlite:///{tmp_path}/pinch.sqlite3"
-    migrate.up(url)
-    engine = open_engine(url)
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
 """What extraction does not send, keep or ask for, whatever a filter left and whatever fires it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
 from sqlalchemy import Engine, select
 
 from pinch_server.core.extraction.candidate_gate import Gate
@@ -13,22 +10,11 @@ from pinch_server.core.extraction.slugs import LONGER_THAN_ANY
 from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import CallContext
 from pinch_server.extract.consideration import TOO_LONG
-from pinch_server.store import migrate
-from pinch_server.store.engine import open_engine
 from pinch_server.store.tables import extraction_texts
 from tests.core.builders import user
 from tests.extract.sessions import POLICY, Scripted, replica, session
 
 CHAT = session(5)
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    url = f"sqlite:///{tmp_path}/pinch.sqlite3"
-    migrate.up(url)
-    engine = open_engine(url)
-    yield engine
-    engine.dispose()
 
 
 def test_a_text_longer_than_the_elision_is_not_sent(engine: Engine) -> None:

@@ -1,29 +1,16 @@
 """What stands under an extraction, and how one is known again for what it is."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
 from pinch_server.core.extraction.form import Marking, extracted, is_extracted
-from pinch_server.store import migrate
-from pinch_server.store.engine import open_engine
 from pinch_server.store.originals import DatabaseOriginals
 from tests.core.builders import user
 from tests.extract.sessions import LIMITS, POLICY, Scripted, pruned, replica, session
 
 CHAT = session(5)
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    url = f"sqlite:///{tmp_path}/pinch.sqlite3"
-    migrate.up(url)
-    engine = open_engine(url)
-    yield engine
-    engine.dispose()
 
 
 def extracted_edits(edits: object) -> list[int]:
