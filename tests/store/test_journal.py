@@ -5,6 +5,7 @@ import resource
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ _MIB = 1024 * 1024
 def _journal(
     directory: Path, *, max_bytes: int = _MIB, segment_bytes: int = _MIB, fsync: bool = False
 ) -> Journal:
-    return Journal(directory, max_bytes=max_bytes, segment_bytes=segment_bytes, fsync=fsync)
+    return Journal(
+        directory, max_bytes=max_bytes, segment_bytes=segment_bytes, fsync=fsync, monotonic=count().__next__
+    )
 
 
 def _drain(journal: Journal, limit: int = 100) -> list[str]:
@@ -99,7 +102,7 @@ def test_a_journal_that_was_cut_while_in_use_costs_what_was_cut_alone(
     tmp_path: Path, left: int, more: int
 ) -> None:
     """Nothing is written behind a cut, what comes later is all there, and nobody waits for what is gone."""
-    journal = Journal(tmp_path, max_bytes=1024 * 1024)
+    journal = _journal(tmp_path)
     for number in range(3):
         assert journal.append(a_decision(number))
     (path,) = tmp_path.glob("*.journal")
@@ -116,6 +119,32 @@ def test_a_journal_that_was_cut_while_in_use_costs_what_was_cut_alone(
     assert journal.pending == 0
     journal.close()
     assert [one.suffix for one in tmp_path.iterdir()] == [".damaged"]
+
+
+@pytest.mark.parametrize("harm", [b"", b"what is this?", b"two\nlines\n", None])
+def test_what_is_appended_before_the_next_look_is_all_there(tmp_path: Path, harm: bytes | None) -> None:
+    """Lines that follow a deletion, or what somebody else appended, are read, noticed yet or not."""
+    seconds = [0.0]
+    journal = Journal(tmp_path, max_bytes=_MIB, monotonic=lambda: seconds[0])
+    assert journal.append(a_decision(100))
+    assert journal.append(a_decision(101))
+    (path,) = _files(tmp_path)
+    if harm is None:
+        path.unlink()
+    else:
+        with path.open("ab") as file:
+            file.write(harm)
+    assert journal.append(a_decision(102))
+    assert _files(tmp_path) == ([path] if harm is not None else [])
+    seconds[0] += 1
+    assert journal.append(a_decision(103))
+    assert len(_files(tmp_path)) == (2 if harm else 1)
+    # A line that follows half a line is damaged with it.
+    kept = [100, 101, 103] if harm == b"what is this?" else [100, 101, 102, 103]
+    assert _drain(journal) == [an_id(number) for number in kept]
+    assert journal.pending == 0
+    journal.close()
+    assert [one.suffix for one in tmp_path.iterdir()] == ([".damaged"] if harm else [])
 
 
 def test_a_full_journal_refuses_and_recovers(tmp_path: Path) -> None:

@@ -6,13 +6,22 @@ import secrets
 import stat
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pinch_server.core.decision import Decision, Outcome
 from pinch_server.store.errors import UnknownJournalVersion
 from pinch_server.store.lines import Record, encode_record
 from pinch_server.store.segment import CHECKPOINT, SUFFIX, UNBORN, Segment
+
+_LOOK_SECONDS: Final = 0.01
+"""How long a look at the newest file serves the lines that follow (seconds).
+
+A look gives the interpreter's lock away, which under load costs more than the look itself. Whoever deletes or
+cuts the file might as well have done so this much later.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +45,13 @@ class Journal:
     """
 
     def __init__(
-        self, directory: Path, *, max_bytes: int, segment_bytes: int = 8 * 1024 * 1024, fsync: bool = False
+        self,
+        directory: Path,
+        *,
+        max_bytes: int,
+        segment_bytes: int = 8 * 1024 * 1024,
+        fsync: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Set up an empty journal; nothing is written before the first append.
 
@@ -46,11 +61,14 @@ class Journal:
             segment_bytes: Size at which a new file is begun; at most a quarter of `max_bytes` is
                 used, so that drained space can always be given back.
             fsync: Make each line survive a power loss before it is acknowledged.
+            monotonic: A clock that only goes forward (seconds).
         """
         self._directory = directory
         self._max_bytes = max_bytes
         self._segment_bytes = min(segment_bytes, max_bytes // 4)
         self._fsync = fsync
+        self._monotonic = monotonic
+        self._look_at_newest_from = 0.0
         self._lock = threading.Lock()
         self._segments: list[Segment] = []
         self._pending = 0
@@ -134,7 +152,7 @@ class Journal:
                     # A file that may be appended to is not deleted: the disk that it filled would stay full.
                     segment.sealed = True
                 elif segment.drained < segment.size and not segment.is_sound():
-                    segment.sealed = True
+                    self._give_up(segment)
                 last = segment.sealed or len(self._segments) > 1
             parsed = segment.read(limit)
             if parsed.lines:
@@ -157,8 +175,9 @@ class Journal:
 
     def confirm(self, batch: Batch) -> None:
         """Remember that the database has the batch."""
-        batch.segment.confirm(batch.end)
+        batch.segment.remember(batch.end)
         with self._lock:
+            batch.segment.drained = batch.end
             batch.segment.pending -= batch.lines
             self._pending -= batch.lines
 
@@ -187,9 +206,12 @@ class Journal:
         """Return the file to append to, a new one when the last is full, sealed or not there."""
         if self._segments:
             last = self._segments[-1]
-            if not last.is_sound():
-                # Whoever deleted or cut it cannot have meant what is still to be written.
-                last.sealed = True
+            now = self._monotonic()
+            if now >= self._look_at_newest_from:
+                self._look_at_newest_from = now + _LOOK_SECONDS
+                if not last.is_sound():
+                    # Whoever deleted or cut it cannot have meant what is still to be written.
+                    self._give_up(last)
             if not last.sealed and last.size + length <= max(self._segment_bytes, length):
                 return last
         # One at a time, since only the last of several would get the mode.
@@ -200,6 +222,14 @@ class Journal:
             self._segments[-1].sealed = True
         self._segments.append(segment)
         return segment
+
+    def _give_up(self, segment: Segment) -> None:
+        """Append no more to a file that somebody else had a hand in; it is still read, to its end."""
+        segment.sealed = True
+        if segment.take_in_what_was_added():
+            lines = segment.count_lines()
+            self._pending += lines - segment.pending
+            segment.pending = lines
 
     def _create_file(self) -> Segment:
         """Make a new file; another worker may tidy it away before it is locked, hence the attempts."""

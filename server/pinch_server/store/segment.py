@@ -160,6 +160,16 @@ class Segment:
         status = os.fstat(self._descriptor)
         return status.st_nlink > 0 and status.st_size == self.size
 
+    def take_in_what_was_added(self) -> bool:
+        """Count what somebody else appended as part of the file, and tell whether there is any.
+
+        Lines of ours may lie behind it, and would not be read to the last.
+        """
+        size = os.fstat(self._descriptor).st_size
+        is_longer = size > self.size
+        self.size = max(size, self.size)
+        return is_longer
+
     def sync(self, end: int) -> None:
         """Return when the first `end` bytes survive a power loss; one fdatasync serves all who wait.
 
@@ -196,9 +206,8 @@ class Segment:
             offset += len(chunk)
         return count
 
-    def confirm(self, offset: int) -> None:
-        """Remember that the database has everything before `offset`."""
-        self.drained = offset
+    def remember(self, offset: int) -> None:
+        """Write into the checkpoint that the database has everything before `offset`."""
         try:
             descriptor = os.open(self._checkpoint, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
