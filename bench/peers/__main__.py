@@ -1,7 +1,9 @@
 """``python -m bench.peers``: our whole call over gRPC beside what others do in the caller's own process.
 
-Needs the environment of `make peers`, which has them in pinned versions. Each conversation goes through each
-of them in turn; the copy that some of them need is made outside the timer.
+Ours is the call of Pinch's own client, from the request body to the pruned one, receipts checked; the
+echo is what gRPC alone takes for the same bytes. Needs the environment of `make peers`, which has the
+others in pinned versions. Each conversation goes through each of them in turn; the copy that some need
+is made outside the timer.
 """
 
 from __future__ import annotations
@@ -29,17 +31,19 @@ from rich.table import Table
 from bench.conversations import generate
 from bench.latency.payloads import BUDGET_TOKENS
 from bench.latency.report import machine
-from bench.latency.servers import Measured, pinch_server, pinch_stub
+from bench.latency.servers import echo_server, echo_stub, pinch_server
 from bench.peers.pruner import Messages, Pruner
 from bench.peers.validity import judge
 from bench.recall.sessions import DEFAULT_CORPUS, CorpusError, load_sessions
 from bench.recall.shapes import Dialect
-from pinch.v1 import prune_pb2 as pb
+from pinch import Limits, PinchClient
 from pinch_server.core.chat import json_text
 
 SIZES: Final = (50_000, 324_000, 1_000_000)
 FIRST: Final = "pinch, a session's first call"
 LATER: Final = "pinch, a later call"
+ECHO: Final = "a raw echo of the same bytes"
+_PATIENCE_SECONDS: Final = 60.0
 GOALS: Final = {"langchain": 0.7, "headroom": 1 / 20, "litellm": 1 / 2000}
 GOAL_TOKENS: Final = 324_000
 
@@ -53,7 +57,7 @@ class Outcome:
         tokens: Its size (tokens, characters / 3).
         pruner: Who.
         milliseconds: The middle of its times.
-        ours_ratio: Our time against its, in the same rounds; None for ours.
+        ours_ratio: Our time against its, in the same rounds; None for our own.
         removed: The share of characters it removed.
         kept_messages: The share of messages that are still there.
         said_whole: Whether every word of user, model and system stands as it did.
@@ -92,8 +96,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     outcomes: list[Outcome] = []
     with ExitStack() as stack:
         server = stack.enter_context(pinch_server())
+        client = stack.enter_context(PinchClient(server.address, strict=True, timeout=_PATIENCE_SECONDS))
+        echo = stack.enter_context(echo_stub(stack.enter_context(echo_server()).address))
         for name, messages in track(conversations, "conversations", console=Console(file=sys.stderr)):
-            outcomes += _compare(name, messages, others, server, options.rounds)
+            outcomes += _compare(name, messages, others, _Ours(client, echo), options.rounds)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 150)
     console.print(machine())
     console.print(_table(outcomes))
@@ -117,8 +123,19 @@ def _conversations(sizes: Sequence[int], corpus: Path | None, most: int) -> list
     return made + [(one.name, list(one.messages)) for one in chats[:most]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Ours:
+    """Pinch's client, and the echo that is its limit."""
+
+    client: PinchClient
+    echo: Callable[[bytes], bytes]
+
+    def prune(self, body: bytes) -> bytes:
+        return self.client.prune_openai(body, limits=Limits(budget_tokens=BUDGET_TOKENS)).body
+
+
 def _compare(
-    name: str, messages: Messages, others: Sequence[Pruner], server: Measured, rounds: int
+    name: str, messages: Messages, others: Sequence[Pruner], ours: _Ours, rounds: int
 ) -> list[Outcome]:
     tokens = sum(len(json_text(message)) for message in messages) // 3
     times: dict[str, list[float]] = {}
@@ -130,18 +147,18 @@ def _compare(
         times.setdefault(pruner, []).append((time.perf_counter() - began) * 1e3)
         return result
 
-    with pinch_stub(server.address) as prune:
-        for number in range(rounds):
-            first, later = (_request(_retold(messages, f"{name} {number} {which}")) for which in "ab")
-            results[FIRST] = _messages_of(timed(FIRST, partial(prune, first)))
-            prune(_request(_retold(messages, f"{name} {number} b")[: -len(messages) // 50 - 2]))
-            results[LATER] = _messages_of(timed(LATER, partial(prune, later)))
-            for other in others:
-                if tokens <= other.most_tokens and (number == 0 or not other.is_slow):
-                    results[other.name] = timed(other.name, partial(other.prune, deepcopy(messages)))
+    for number in range(rounds):
+        first, later = (_body(_retold(messages, f"{name} {number} {which}")) for which in "ab")
+        results[FIRST] = _messages_of(timed(FIRST, partial(ours.prune, first)))
+        ours.prune(_body(_retold(messages, f"{name} {number} b")[: -len(messages) // 50 - 2]))
+        results[LATER] = _messages_of(timed(LATER, partial(ours.prune, later)))
+        results[ECHO] = _messages_of(timed(ECHO, partial(ours.echo, later)))
+        for other in others:
+            if tokens <= other.most_tokens and (number == 0 or not other.is_slow):
+                results[other.name] = timed(other.name, partial(other.prune, deepcopy(messages)))
     return [
         _outcome(name, tokens, pruner, times, messages, results[pruner])
-        for pruner in (FIRST, LATER, *(other.name for other in others))
+        for pruner in (FIRST, LATER, ECHO, *(other.name for other in others))
         if pruner in times
     ]
 
@@ -153,13 +170,12 @@ def _retold(messages: Messages, telling: str) -> Messages:
     return [*messages[:first], opening, *messages[first + 1 :]]
 
 
-def _request(messages: Messages) -> pb.PruneRequest:
-    body = json.dumps({"messages": messages}, ensure_ascii=False).encode()
-    return pb.PruneRequest(body=pb.RequestBody(json=body), limits=pb.Limits(budget_tokens=BUDGET_TOKENS))
+def _body(messages: Messages) -> bytes:
+    return json.dumps({"messages": messages}, ensure_ascii=False).encode()
 
 
-def _messages_of(reply: pb.PruneResponse) -> Messages:
-    messages: Messages = json.loads(reply.body.json)["messages"]
+def _messages_of(body: bytes) -> Messages:
+    messages: Messages = json.loads(body)["messages"]
     return messages
 
 
@@ -171,7 +187,7 @@ def _outcome(
     before: Messages,
     after: Messages,
 ) -> Outcome:
-    if pruner in (FIRST, LATER):
+    if pruner in (FIRST, LATER, ECHO):
         before = _retold(before, _telling(after))
     verdict = judge(before, after)
     ours = statistics.median(times[LATER])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from pinch.errors import ReplyError
 from pinch.v1.prune_pb2 import ChatMessage
@@ -92,7 +92,7 @@ def apply_part_edits(messages: Sequence[ChatMessage], edits: Iterable[Edit]) -> 
 def _is_json(value: bytes) -> bool:
     """Whether some bytes are one JSON value."""
     try:
-        json.loads(value.decode(), parse_constant=_refuse)
+        _DECODER.decode(value.decode())
     except (ValueError, RecursionError):
         return False
     return True
@@ -100,6 +100,10 @@ def _is_json(value: bytes) -> bool:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+"""One for all: `json.loads` makes a new one for each call that has an option."""
 
 
 def _identity(part: ContentPart) -> bytes:
