@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bench.corpus import conversations
 from pinch_server.core.counting import Chars3
-from pinch_server.core.limits import Limits
+from pinch_server.core.limits import Limits, Stability, TrimStyle
 from pinch_server.decide import Body, CallContext, PruneCall
 from pinch_server.formats.body import read_body
 from pinch_server.formats.errors import BodyError, NotUnderstoodError
@@ -137,6 +137,31 @@ def test_a_session_goes_on_from_where_it_was() -> None:
     )
     assert len(second.conversation.messages) == len(first.conversation.messages) + 2
     assert first.conversation.tools == second.conversation.tools
+
+
+@pytest.mark.parametrize("style", list(TrimStyle))
+@pytest.mark.parametrize("stability", list(Stability))
+def test_a_call_that_comes_again_is_not_worked_out_again(stability: Stability, style: TrimStyle) -> None:
+    """The plan of a conversation is kept for the same conversation under the same rules, and for no other."""
+    chosen = Limits(budget_tokens=8_000, stability=stability, trim_style=style)
+    kept, nothing = Remembering(64 * MIB, chosen), Remembering(0, chosen)
+    first = kept.decider.decide(_call("s", session(30)))
+    again = kept.decider.decide(_call("s", session(30)))
+    assert first.edits
+    assert again.edits is first.edits
+    assert again.stats == first.stats
+    told = session(30)
+    for other in (
+        replace(_call("s", told), limits={"budget_tokens": 7_000}),
+        _call("s", told.replace(b'"ls"', b'"a tool that is longer"')),
+        _call("s", session(31)),
+        _call("s", session(29)),
+    ):
+        decided = kept.decider.decide(other)
+        assert decided.edits is not first.edits
+        assert replace(decided, decision_id="", prefix=None) == replace(
+            nothing.decider.decide(other), decision_id="", prefix=None
+        )
 
 
 def test_threads_share_what_is_kept() -> None:

@@ -36,11 +36,30 @@ def plan_pruning(
         order: How to rank candidates; the default trims every candidate outside the window. Whatever it
             depends on beside the messages before an event must not change while `checkpoints` lives.
         checkpoints: Where earlier calls of the same session left off; it saves time and changes nothing.
-        tally: The conversation's tally, when there is one already.
+        tally: The conversation's tally, when there is one. With `checkpoints` it keeps the plan: a call
+            that comes again, as after an error of a provider, is not worked out again.
 
     Returns:
         The plan. Nothing changes when the conversation is within its budget and always was.
     """
+    if checkpoints is None or tally is None:
+        return _plan(conversation, limits, counter, order, checkpoints, tally)
+    rules = (limits, counter.method, conversation.tools, conversation.preamble, conversation.unsupported)
+    if tally.planned is not None and tally.planned[0] == rules:
+        return tally.planned[1]
+    plan = _plan(conversation, limits, counter, order, checkpoints, tally)
+    tally.planned = rules, plan
+    return plan
+
+
+def _plan(
+    conversation: Conversation,
+    limits: Limits,
+    counter: Counter,
+    order: Order,
+    checkpoints: Checkpoints | None,
+    tally: Tally | None,
+) -> Plan:
     messages = conversation.messages
     fixed = fixed_tokens(conversation, limits, counter)
     draft = begun_draft(conversation, counter, fixed, tally)

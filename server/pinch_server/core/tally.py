@@ -4,7 +4,7 @@ All of it follows from the messages alone, and a message's share from those up t
 session's next call is the one before it, and the messages that are new.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from pinch_server.core.draft_result import DraftResult, counted_texts, is_trimma
 from pinch_server.core.probe import Row, row_of
 
 if TYPE_CHECKING:
+    from pinch_server.core.plan import Plan
     from pinch_server.core.standing import Standing
 
 _NO_HISTORY = b"\0" * 32
@@ -36,6 +37,7 @@ class Tally:
         results_before: How many of them stand before each message and before the end.
         left_off: Where the replay of this call came to its end; None when there was none.
         standings: The same of earlier calls, newest first.
+        planned: The plan for just these messages, and what else it depended on; None where there is none.
     """
 
     counter: Counter
@@ -48,6 +50,7 @@ class Tally:
     results_before: list[int] = field(default_factory=lambda: [0])
     left_off: "Standing | None" = None
     standings: "tuple[Standing, ...]" = ()
+    planned: "tuple[Hashable, Plan] | None" = None
     _answers: list[int] = field(default_factory=list)
     _names: dict[str, str] = field(default_factory=dict)
     _digests: list[bytes] = field(default_factory=lambda: [_NO_HISTORY])
@@ -80,6 +83,7 @@ class Tally:
             self.results_before[: length + 1],
             None,
             tuple(standing for standing in newest if standing.end <= length)[:_STANDINGS],
+            self.planned if length == len(self.messages) else None,
             [answer for answer in self._answers if answer < length],
             names,
             self._digests[: length + 1],
@@ -89,6 +93,8 @@ class Tally:
     def extend(self, messages: Iterable[Message]) -> None:
         """Takes in further messages."""
         added = list(messages)
+        if added:
+            self.planned = None
         sizes = iter(self.counter.units(list(counted_texts(added))))
         for message in added:
             index = len(self.messages)

@@ -215,7 +215,7 @@ class Decider:
             self._observer.stage("rank", ranking.seconds)
         if ranking.reason:
             # As with the checkpoints: no later call may go on from a plan that was made without vectors.
-            tally.left_off = None
+            tally.left_off = tally.planned = None
         reason = plan.stats.ranking_reason or ranking.reason
         if reason == plan.stats.ranking_reason:
             return plan

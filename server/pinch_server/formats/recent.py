@@ -16,7 +16,7 @@ from pinch_server.core.counting import Counter
 from pinch_server.core.tally import Tally
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import ByteEdit
-from pinch_server.formats.worked import NOTHING_WORKED, Worked
+from pinch_server.formats.worked import NOTHING_WORKED, Worked, weight_of
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """What is kept in all, where nothing else is said (bytes)."""
@@ -202,9 +202,11 @@ def _weight(history: History) -> int:
     tally = history.tally
     beside = history.beside.conversation
     aside = sum(map(len, (*beside.tools, *beside.preamble)))
+    planned = tally.planned[1].edits if tally.planned is not None else ()
     return (
         len(history.data)
         + 2 * (tally.chars[-1] + aside)
         + _MESSAGE_BYTES * len(history.ends)
         + history.worked.weight
+        + (0 if planned is history.worked.edits else weight_of(planned))
     )

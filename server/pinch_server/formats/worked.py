@@ -1,6 +1,6 @@
 """What was worked out of a plan's edits, for the next call that has the very same ones."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -35,7 +35,7 @@ class Worked:
 
     def __post_init__(self) -> None:
         self.removed = removed_by(self.edits)
-        self._texts_weight = sum(_EDIT_BYTES + 4 * len(edit.new) for edit in self.edits)
+        self._texts_weight = weight_of(self.edits)
 
     def of(self, edits: tuple[Edit, ...]) -> "Worked | None":
         """What follows from `edits` as far as it is known from these; None when they are others.
@@ -53,6 +53,11 @@ class Worked:
         """About the memory that it takes (bytes)."""
         replacements = 0 if self.encoded is None else len(self.encoded)
         return self._texts_weight + 2 * replacements
+
+
+def weight_of(edits: Iterable[Edit]) -> int:
+    """About the memory that edits take (bytes)."""
+    return sum(_EDIT_BYTES + 4 * len(edit.new) for edit in edits)
 
 
 def _are_alike(one: Edit, other: Edit) -> bool:
