@@ -1,7 +1,9 @@
 """``python -m bench.persistence``: what keeping decisions costs a small call, on SQLite and PostgreSQL.
 
-Services with persistence off, on SQLite and on PostgreSQL are called in turn, in one run, so that what else
-the machine does falls on all of them alike. "Off" is the same service without its recorder.
+Services with persistence off, on SQLite and on PostgreSQL are called in turn, in one run, so that what
+else the machine does falls on all of them alike. "Off" is the same service without its recorder. They
+are started anew several times: two processes of the same service differ by some hundredths, as their
+memory happens to lie.
 """
 
 from __future__ import annotations
@@ -71,9 +73,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         0; 1 when a goal is missed; 2 when there is no PostgreSQL here.
     """
     options = _parser().parse_args(argv)
+    measured = {kept: _Measured([], []) for kept in (OFF, *GOALS)}
+    console = Console(file=sys.stderr)
     try:
-        with _services(["sqlite", "postgresql"]) as addresses:
-            measured = _measure(addresses, options.rounds, options.calls, options.seconds)
+        for _ in track(range(options.starts), "starts", console=console):
+            with _services(list(GOALS)) as addresses:
+                _measure(addresses, options.rounds, options.calls, options.seconds, measured)
     except NoDatabaseError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -102,8 +107,9 @@ def _services(kinds: Sequence[str]) -> Iterator[dict[str, str]]:
         yield addresses
 
 
-def _measure(addresses: dict[str, str], rounds: int, calls: int, seconds: float) -> dict[str, _Measured]:
-    measured = {kept: _Measured([], []) for kept in addresses}
+def _measure(
+    addresses: dict[str, str], rounds: int, calls: int, seconds: float, measured: dict[str, _Measured]
+) -> None:
     with ExitStack() as stack:
         stubs = {
             kept: PruneServiceStub(stack.enter_context(grpc.insecure_channel(address)))
@@ -111,15 +117,13 @@ def _measure(addresses: dict[str, str], rounds: int, calls: int, seconds: float)
         }
         for stub in stubs.values():
             _time_calls(stub, calls)
-        console = Console(file=sys.stderr)
-        for turn in track(range(rounds), "rounds", console=console):
+        for turn in range(rounds):
             # Each round begins with another, so that none always follows the same.
             order = list(stubs)[turn % len(stubs) :] + list(stubs)[: turn % len(stubs)]
             for kept in order:
                 measured[kept].seconds.append(_time_calls(stubs[kept], calls))
             for kept in order:
                 measured[kept].rates.append(_calls_per_second(addresses[kept], seconds))
-    return measured
 
 
 def _time_calls(stub: PruneServiceStub, calls: int) -> list[float]:
@@ -199,7 +203,8 @@ def _table(costs: Sequence[Cost]) -> Table:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.persistence", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15, help="each with all services in turn (15)")
+    parser.add_argument("--starts", type=int, default=12, help="how often the services are started (12)")
+    parser.add_argument("--rounds", type=int, default=3, help="of each start, with all services in turn (3)")
     parser.add_argument("--calls", type=int, default=200, help="one at a time, in each round (200)")
     parser.add_argument("--seconds", type=float, default=1.0, help="with several callers, in each round (1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")

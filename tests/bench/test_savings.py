@@ -38,7 +38,7 @@ def test_savings_are_timed(tmp_path: Path) -> None:
 def test_persistence_is_compared(tmp_path: Path) -> None:
     """Each way of keeping decisions has its figures, and that of keeping none is the measure."""
     report = tmp_path / "persistence.json"
-    arguments = ["--rounds", "1", "--calls", "5", "--seconds", "0", "--json", str(report)]
+    arguments = ["--starts", "2", "--rounds", "1", "--calls", "5", "--seconds", "0", "--json", str(report)]
     if persistence.main(arguments) == 2:
         pytest.skip("no PostgreSQL server is installed")
     costs = {cost["kept"]: cost for cost in json.loads(report.read_text())["costs"]}
