@@ -4,14 +4,19 @@ import socket
 from pathlib import Path
 
 import pytest
+from sqlalchemy import insert, select
 
 from pinch import Limits, PinchClient
+from pinch_server import state
 from pinch_server.app import App, StartError
+from pinch_server.clock import TESTING_NOW
 from pinch_server.rpc.asking import NotServingError, ask_health
 from pinch_server.settings import JournalSettings, ServerSettings, Settings, StoreSettings
-from pinch_server.store import decisions
-from pinch_server.store.engine import open_engine
+from pinch_server.store import decisions, migrate
+from pinch_server.store.engine import open_engine, writing
+from pinch_server.store.tables import originals
 from tests.rpc.conversations import body
+from tests.workers.processes import until
 
 FREE = "127.0.0.1:0"
 
@@ -72,3 +77,30 @@ def test_nobody_answers_after_the_stop(tmp_path: Path) -> None:
     app.stop()
     with pytest.raises(NotServingError):
         ask_health(app.addresses.grpc, timeout=10)
+
+
+def test_what_a_server_for_tests_keeps_ages_by_its_own_clock(tmp_path: Path) -> None:
+    """Where the wall clock stands, what is of that moment is not old, and what is older than allowed goes."""
+    settings = settings_in(tmp_path)
+    url = state.database_url(settings)
+    migrate.up(url)
+    engine = open_engine(url, pooled=False)
+    moment = int(TESTING_NOW.timestamp() * 1e6)
+    old = moment - settings.originals.ttl_seconds * 1_000_000 - 1
+    with writing(engine) as connection:
+        for key, made in ((b"old", old), (b"new", moment)):
+            row = {"key": key, "sealed": b"s", "size": 1, "created_at": made}
+            connection.execute(insert(originals), row)
+
+    def kept() -> list[bytes]:
+        with engine.connect() as connection:
+            return list(connection.execute(select(originals.c.key)).scalars())
+
+    app = App(settings, testing=True)
+    app.start()
+    try:
+        until(lambda: b"old" not in kept())
+        assert kept() == [b"new"]
+    finally:
+        app.stop()
+        engine.dispose()

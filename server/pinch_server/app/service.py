@@ -114,7 +114,7 @@ class App:
         warn_of_open_doors(settings)
         http = self._start_http(stops, clock)
         prepare_schema(settings)
-        self._start_upkeep(stops)
+        self._start_upkeep(stops, clock)
         count = 1 if self._testing else processes(settings)
         calls: Serving | Workers
         own: tuple[str, ...] = ()
@@ -159,7 +159,7 @@ class App:
         stops.callback(http.close)
         return http
 
-    def _start_upkeep(self, stops: ExitStack) -> None:
+    def _start_upkeep(self, stops: ExitStack, clock: SystemClock) -> None:
         settings = self._settings
         # Connected anew for each round: a file that was replaced meanwhile is not held on to.
         engine = open_engine(state.database_url(settings), durable=settings.journal.fsync, pooled=False)
@@ -170,6 +170,8 @@ class App:
             retention_days=settings.retention_days,
             extracted_days=settings.extract.keep_days,
             originals_seconds=settings.originals.ttl_seconds,
+            # The decisions' own clock: by another one, those of a server for tests are months old.
+            now=lambda: clock.now().timestamp(),
         )
         upkeep.start()
         stops.callback(upkeep.close)
