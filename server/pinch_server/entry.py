@@ -8,6 +8,8 @@ server's command line can be loaded.
 import sys
 from importlib.util import find_spec
 
+from pinch_server.loading import ending
+
 INSTALL_COMMAND = "pip install '.[server]'"
 EXIT_USAGE = 2
 
@@ -72,5 +74,6 @@ def main() -> int:
     # Only now: the command line imports what the check above looked for.
     from pinch_server.cli import main as command_line  # noqa: PLC0415
 
-    command_line(prog_name="pinch")
+    with ending():
+        command_line(prog_name="pinch")
     return 0

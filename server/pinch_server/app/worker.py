@@ -1,9 +1,8 @@
-"""One worker process: `python -m pinch_server.app.worker DESCRIPTOR`, started by the service alone."""
+"""What a worker process does from its first order to its end."""
 
 import os
 import signal
 import socket
-import sys
 from typing import Final, cast
 
 from pinch_server import __version__
@@ -93,7 +92,3 @@ def _serve(channel: Channel, orders: Orders, settings: Settings, stop: StopReque
     finally:
         is_whole = serving.stop()
     return is_whole
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))

@@ -18,7 +18,7 @@ from pinch_server.workers.messages import Answer, Ask, Message, Orders, Turned
 from pinch_server.workers.ports import ReservedPort
 from pinch_server.workers.spreading import Spreading
 
-_MODULE: Final = "pinch_server.app.worker"
+_MODULE: Final = "pinch_server.worker"
 _LAST_PORT: Final = 65_535
 _HERE: Final = -1
 """Who asks, where this process itself does and no worker."""

@@ -9,6 +9,7 @@ import click
 
 from pinch_server import __version__
 from pinch_server.cli.help import epilog, lines
+from pinch_server.loading import loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ class LazyGroup(click.Group):
         place = COMMANDS.get(cmd_name)
         if place is None:
             return None
-        command = getattr(import_module(place.module), f"{cmd_name}_command")
+        with loading():
+            command = getattr(import_module(place.module), f"{cmd_name}_command")
         return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
