@@ -33,6 +33,8 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv-lock/bin/pip-compile --quiet
 # The test of generated code generates again with this interpreter and compares.
 export PROTO_PYTHON := $(CURDIR)/.venv-proto/bin/python
 export PYTHONPATH := server:clients/python:.
+# Where the environment forbids bytecode, every process that a test starts would compile the whole server again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test lint types suite judges gateways fuzz fuzz-api torture chaos peers pictures prices toolchains fmt proto \
 	lint-go proto-go lock wheel clean
