@@ -46,7 +46,15 @@ def hours(engine: Engine, now: int, days: int, *, grace_us: int) -> tuple[Activi
 
 def add_up_hour(connection: Connection, start: int) -> None:
     """Keeps what the calls of a settled hour did; in the transaction that adds up its savings."""
-    counts = dict(_read(connection, start, start + HOUR, start + HOUR)).get(start, {})
+    _keep(connection, start, dict(_read(connection, start, start + HOUR, start + HOUR)).get(start, {}))
+
+
+def keep_empty_hour(connection: Connection, start: int) -> None:
+    """Likewise of an hour that no decision was made in."""
+    _keep(connection, start, {})
+
+
+def _keep(connection: Connection, start: int, counts: dict[str, int]) -> None:
     text = msgspec.json.encode(counts).decode()
     connection.execute(insert(activity_hours).values(length=HOUR, start=start, counts=text))
 

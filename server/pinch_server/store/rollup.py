@@ -128,11 +128,13 @@ class RollUp:
             if (length, start) in done or (length == DAY and not all((HOUR, hour) in done for hour in hours)):
                 return False
             connection.execute(insert(savings_periods).values(length=length, start=start))
-            if length == HOUR:
+            if length == DAY:
+                _add_up_day(connection, start)
+            elif _has_decisions(connection, start):
                 _add_up_hour(connection, start)
                 activity.add_up_hour(connection, start)
             else:
-                _add_up_day(connection, start)
+                activity.keep_empty_hour(connection, start)
         return True
 
 
@@ -149,6 +151,13 @@ def _lock(connection: Connection, hours: Iterable[int]) -> bool:
 def _number(hour: int) -> int:
     # A number that fits where the lock wants one, whatever a clock said.
     return hour // HOUR % 2**31
+
+
+def _has_decisions(connection: Connection, start: int) -> bool:
+    """Whether anything was decided in an hour; of most of a quiet service's hours, nothing was."""
+    made = prune_decisions.c.created_at
+    some = select(literal(1)).where(made >= start, made < start + HOUR).limit(1)
+    return connection.execute(some).first() is not None
 
 
 def _add_up_hour(connection: Connection, start: int) -> None:
