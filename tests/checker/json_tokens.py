@@ -116,7 +116,7 @@ def scan(body: bytes) -> Node:
     return _scanned(body) if len(body) >= _LARGE_BYTES else _scanned.__wrapped__(body)
 
 
-# A conversation's checks, one after the other, read the same few bodies: what came, what left, what left again.
+# The checks of a conversation read the same few bodies: what came, what left, what left again.
 @lru_cache(maxsize=4)
 def _scanned(body: bytes) -> Node:
     try:
