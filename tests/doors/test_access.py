@@ -104,13 +104,15 @@ def test_each_caller_of_each_method_gets_what_the_page_says(
     assert asked(guarded, method, caller) == MATRIX[method][caller]
 
 
-@pytest.mark.parametrize("caller", CALLERS)
-@pytest.mark.parametrize("page", [*HTTP, *HTTP_BELOW])
-def test_each_reader_of_each_page_gets_what_the_page_says(
-    tokens: Watched[Tokens], page: str, caller: str
-) -> None:
-    """Over HTTP likewise: 401 without a known token, 403 with one for something else."""
-    counted: list[str] = []
+@pytest.fixture(scope="module")
+def counted() -> list[str]:
+    """What the HTTP port refused."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def pages(tokens: Watched[Tokens], counted: list[str]) -> Iterator[str]:
+    """The address of an HTTP port with the dashboard, which the tests of a page only ask things."""
     port = HttpPort(
         "127.0.0.1:0",
         lambda: b"",
@@ -122,17 +124,27 @@ def test_each_reader_of_each_page_gets_what_the_page_says(
     )
     port.start()
     try:
-        with closing(http.client.HTTPConnection(port.address, timeout=10)) as connection:
-            sent = header(caller)
-            connection.request("GET", page, headers={} if sent is None else {"Authorization": sent})
-            answer = connection.getresponse()
-            # Whoever is let in may find nothing there, or have to come by another method.
-            words = {401: "401", 403: "403"}.get(answer.status, "yes")
-            assert words == MATRIX[page][caller]
-            assert (answer.headers["WWW-Authenticate"] == "Bearer") is (words == "401")
-            assert len(counted) == (words != "yes")
+        yield port.address
     finally:
         port.close()
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("page", [*HTTP, *HTTP_BELOW])
+def test_each_reader_of_each_page_gets_what_the_page_says(
+    pages: str, counted: list[str], page: str, caller: str
+) -> None:
+    """Over HTTP likewise: 401 without a known token, 403 with one for something else."""
+    before = len(counted)
+    with closing(http.client.HTTPConnection(pages, timeout=10)) as connection:
+        sent = header(caller)
+        connection.request("GET", page, headers={} if sent is None else {"Authorization": sent})
+        answer = connection.getresponse()
+        # Whoever is let in may find nothing there, or have to come by another method.
+        words = {401: "401", 403: "403"}.get(answer.status, "yes")
+        assert words == MATRIX[page][caller]
+        assert (answer.headers["WWW-Authenticate"] == "Bearer") is (words == "401")
+        assert len(counted) - before == (words != "yes")
 
 
 @pytest.mark.parametrize("caller", CALLERS)

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine
 
 from pinch_server.extract.sandbox import Sandbox
-from pinch_server.store import migrate
 from pinch_server.store.engine import open_engine
+from tests.services.migrated import migrated
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +21,6 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    url = f"sqlite:///{tmp_path}/pinch.sqlite3"
-    migrate.up(url)
-    engine = open_engine(url)
+    engine = open_engine(migrated(tmp_path / "pinch.sqlite3"))
     yield engine
     engine.dispose()

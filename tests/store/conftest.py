@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from pinch_server.store import migrate
 from pinch_server.store.engine import open_engine
+from tests.services.migrated import migrated
 from tests.store.samples import CountingObserver
 
 
@@ -20,9 +21,12 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
+def engine(database_url: str, tmp_path: Path) -> Iterator[Engine]:
     """A database with the current schema, of each kind in turn."""
-    migrate.up(database_url)
+    if database_url.startswith("sqlite"):
+        assert migrated(tmp_path / "pinch.sqlite3") == database_url
+    else:
+        migrate.up(database_url)
     engine = open_engine(database_url)
     yield engine
     engine.dispose()

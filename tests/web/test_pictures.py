@@ -4,9 +4,13 @@ import asyncio
 import os
 import re
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from time import time_ns
 
+import pytest
+
+from bench.running_server import RunningServer
 from pinch_server.cli.top_screen import TopScreen
 from pinch_server.rpc.watching import watched
 from tests.web.browser import browsing, needs_browser
@@ -23,15 +27,20 @@ _SHOTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A service over a busy month."""
+    decisions = list(a_month(time_ns() // 1000 - 60_000_000, busiest=60))
+    with service_over(tmp_path_factory.mktemp("state"), decisions) as running:
+        yield running
+
+
 @needs_browser
-def test_pictures_are_what_somebody_sees(tmp_path: Path) -> None:
+def test_pictures_are_what_somebody_sees(service: RunningServer, tmp_path: Path) -> None:
     """Over a busy month each picture has its size and nothing is the matter; one shows a receipt."""
     folder = _PICTURES if "PINCH_PICTURES" in os.environ else tmp_path
     folder.mkdir(exist_ok=True)
-    state = tmp_path / "state"
-    state.mkdir()
-    decisions = list(a_month(time_ns() // 1000 - 60_000_000, busiest=60))
-    with service_over(state, decisions) as service, browsing() as browser:
+    with browsing() as browser:
         decision_id = prune(service, calls=12)
         for name, (scheme, width, height) in _SHOTS.items():
             browser.prefer(scheme)
@@ -47,22 +56,18 @@ def test_pictures_are_what_somebody_sees(tmp_path: Path) -> None:
         assert _shoot(browser.driver, folder / "decision.png") == (1280, 1100)
 
 
-def test_the_terminal_has_its_picture(tmp_path: Path) -> None:
+def test_the_terminal_has_its_picture(service: RunningServer, tmp_path: Path) -> None:
     """`pinch top` over such a month is drawn with its figures; its picture loads nothing from elsewhere."""
 
     async def drawn(address: str) -> str:
-        with watched(address, 10, None, None) as service:
-            screen = TopScreen(service, "router-1:50051", 3600)
+        with watched(address, 10, None, None) as seen:
+            screen = TopScreen(seen, "router-1:50051", 3600)
             async with screen.run_test(size=(118, 30)) as pilot:
                 await screen.workers.wait_for_complete()
                 await pilot.pause()
                 return screen.export_screenshot(title="pinch top")
 
-    state = tmp_path / "state"
-    state.mkdir()
-    decisions = list(a_month(time_ns() // 1000 - 1_000_000, busiest=60))
-    with service_over(state, decisions) as service:
-        picture = _FONT_FACE.sub("", asyncio.run(drawn(service.grpc)))
+    picture = _FONT_FACE.sub("", asyncio.run(drawn(service.grpc)))
     assert "tokens, $" in picture.replace("&#160;", " ")
     assert not re.search(r"url\(.?http|href|<script|@import", picture)
     folder = _PICTURES if "PINCH_PICTURES" in os.environ else tmp_path
