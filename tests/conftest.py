@@ -2,7 +2,10 @@
 
 import os
 import sys
+from pathlib import Path
+from typing import Final
 
+import pytest
 from hypothesis import settings
 
 from tests.services.postgres import postgres_server, postgres_url
@@ -17,3 +20,29 @@ sys.dont_write_bytecode = False
 # No test is timed: a slow machine must not fail one.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+_TESTS: Final = Path(__file__).parent
+_LONGEST: Final = (
+    "bench",
+    "clients",
+    "workers",
+    "web",
+    "cli",
+    "observe",
+    "rpc",
+    "gateways",
+    "readme",
+    "formats",
+)
+"""The rooms with the longest files, whose tests start processes or read the whole corpus."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the longest rooms first: pytest-xdist gives out files in order, and its workers end together."""
+
+    def place(item: pytest.Item) -> int:
+        room = item.path.relative_to(_TESTS).parts[0]
+        return _LONGEST.index(room) if room in _LONGEST else len(_LONGEST)
+
+    items.sort(key=place)
