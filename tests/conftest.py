@@ -1,13 +1,16 @@
 """Fixtures and settings that every room of the tests shares."""
 
+import gc
 import os
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import Final
 
 import pytest
 from hypothesis import settings
 
+from pinch_server.loading import loading
 from tests.services.postgres import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
@@ -20,6 +23,16 @@ sys.dont_write_bytecode = False
 # No test is timed: a slow machine must not fail one.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Looks for no garbage in what is collected, which stays to the end, thousands of tests and all they need."""
+    with loading():
+        collected = yield
+    gc.freeze()
+    return collected
+
 
 _TESTS: Final = Path(__file__).parent
 _LONGEST: Final = (
