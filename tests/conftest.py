@@ -27,7 +27,7 @@ settings.load_profile("untimed")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Looks for no garbage in what is collected, which stays to the end, thousands of tests and all they need."""
+    """Looks for no garbage in what is collected: thousands of tests and all they need stay to the end."""
     with loading():
         collected = yield
     gc.freeze()
