@@ -53,6 +53,17 @@ def test_a_word_of_few_lines_is_worth_more() -> None:
     assert echoes.worth[-1] > echoes.worth[0] == UNIT // 2
 
 
+@given(
+    st.lists(st.sampled_from(["\n", "word\n", "漢字 \r\n", "parse_config " * 20_000]), max_size=20).map(
+        "".join
+    )
+)
+def test_lines_end_where_they_end(text: str) -> None:
+    """The line breaks that come with the words are those of the text, however long it is."""
+    breaks = [at for at, character in enumerate(text) if character == "\n"]
+    assert silent(text).breaks.tolist() == Vocabulary.of(["the word"]).echo(text).breaks.tolist() == breaks
+
+
 def test_nothing_said_is_nothing_heard() -> None:
     """Without words said there is no worth, and no text is an echo of silence."""
     assert Vocabulary.of([]).echo("parse_config").starts.size == 0

@@ -42,6 +42,7 @@ class Hints:
     _is_near: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     _event: int = 0
     _vocabulary: Vocabulary | None = None
+    _worth: Ints | None = None
 
     def read(self, end: int) -> None:
         """Takes all that stands before `end` into account."""
@@ -56,7 +57,7 @@ class Hints:
             self._holders[self._names_in(results[self._results])] += 1
             self._results += 1
         self._is_near = self._working_set(end)
-        self._event, self._vocabulary = end, None
+        self._event, self._vocabulary, self._worth = end, None, None
 
     def _read_all(self) -> None:
         """Reads every text there is, each once; what comes later gets no say before its time."""
@@ -100,12 +101,20 @@ class Hints:
             text: A text of a result of this conversation.
         """
         found = self._read[text]
-        worth = _RARITY[np.minimum(self._holders[found.names], len(_RARITY) - 1)]
-        worth[self._is_spoken[found.names]] = 0
-        is_near = np.zeros(len(worth), dtype=np.bool_)
-        is_near[found.part_rows[self._is_near[_slots(found)]]] = True
-        worth[is_near[found.firsts]] *= _NEAR_WEIGHT
+        worth = self._worth_of_names().take(found.names)
+        near = found.part_rows.take(np.flatnonzero(self._is_near.take(_slots(found))))
+        if near.size:
+            weights = np.ones(len(worth), dtype=np.int64)
+            weights[near] = _NEAR_WEIGHT
+            worth *= weights.take(found.firsts)
         return Weighed(found, worth)
+
+    def _worth_of_names(self) -> Ints:
+        """What each identifier is worth at the newest event, wherever it stands."""
+        if self._worth is None:
+            self._worth = _RARITY.take(np.minimum(self._holders, len(_RARITY) - 1))
+            self._worth[self._is_spoken] = 0
+        return self._worth
 
     def echo(self, text: str) -> Echoes:
         """The words of a text that were said lately, and what they are worth to the lines that hold them."""
@@ -115,4 +124,4 @@ class Hints:
 
 
 def _slots(found: Sightings) -> Ints:
-    return (found.part_hashes & np.uint64(_SLOTS - 1)).astype(np.int64)
+    return (found.part_hashes & np.uint64(_SLOTS - 1)).view(np.int64)

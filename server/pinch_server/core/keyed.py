@@ -236,7 +236,7 @@ def _choose(
     """The pieces between head and tail that are most worth their length, each identifier counted once."""
     if head >= tail:
         return []
-    pieces = Pieces.of(text, weighed, echoes, head, tail)
+    pieces = Pieces.of(weighed, echoes, head, tail)
     chosen: list[tuple[int, int]] = []
     while room > GAP_CHARS and (piece := pieces.best(room)) is not None:
         start, end = (_settle(text, at, head, tail) for at in (pieces.starts[piece], pieces.ends[piece]))

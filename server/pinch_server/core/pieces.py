@@ -1,14 +1,15 @@
 """The pieces that an elision may keep between head and tail, by what they are worth."""
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pinch_server.core.codes import Ints
 from pinch_server.core.echoes import Echoes
 from pinch_server.core.keyed_shape import GAP_CHARS
-from pinch_server.core.sightings import Ints
 from pinch_server.core.worth import UNIT, Weighed
 
 _PIECE_CHARS: Final = 400
@@ -20,6 +21,8 @@ NEAR_CHARS: Final = 80
 _FAILURE_WORTH: Final = 2 * UNIT
 _LOOKS: Final = 64
 """Pieces that are looked at anew before the best of them is taken."""
+_TAKEN: Final = 1 << 60
+"""More room than there is (characters)."""
 
 
 @dataclass(slots=True)
@@ -35,57 +38,61 @@ class Pieces:
         untaken: For each identifier 1 while no chosen piece holds it, else 0.
         bonus: For each piece what its reports of failure are worth, and its words that were said lately:
             unlike an identifier, these are worth as much where another piece holds them too.
-        heap: The pieces not yet taken by what they were worth a character when last looked at.
+        values: For each piece what it is worth a character while nothing is taken.
+        needs: For each piece the least room that it takes; more than there is once it was taken.
+        order: All pieces, the most worthy first.
+        next: How many of them were looked at.
+        heap: The next of them, and those that were looked at and not taken, by what they were worth then.
     """
 
-    starts: list[int]
-    ends: list[int]
-    rows: list[int]
+    starts: Ints
+    ends: Ints
+    rows: Ints
     worth: Ints
     names: Ints
     untaken: Ints
-    bonus: list[int]
-    heap: list[tuple[float, int]]
+    bonus: Ints
+    values: NDArray[np.float64]
+    needs: Ints
+    order: Ints
+    next: int = -1
+    heap: list[tuple[float, int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, text: str, weighed: Weighed, echoes: Echoes, head: int, tail: int) -> "Pieces":
+    def of(cls, weighed: Weighed, echoes: Echoes, head: int, tail: int) -> "Pieces":
         """The pieces of a text between its head and its tail."""
         found = weighed.sightings
+        # Identifiers stand in order and do not overlap.
+        first, end = np.searchsorted(found.starts, [head, tail]).tolist()
         untaken = np.ones(len(found.starts), dtype=np.int64)
-        untaken[found.firsts[(found.ends <= head) | (found.starts >= tail)]] = 0
-        is_counted = (found.starts >= head) & (found.starts < tail) & (weighed.worth > 0)
-        rows = np.flatnonzero(is_counted & (untaken[found.firsts] > 0))
+        untaken[found.firsts[: np.searchsorted(found.ends, head, side="right")]] = 0
+        untaken[found.firsts[end:]] = 0
+        rows = np.flatnonzero(weighed.worth[first:end] * untaken.take(found.firsts[first:end])) + first
+        places = found.starts.take(rows)
         failures = found.failures[(found.failures >= head) & (found.failures < tail)]
-        bounds = _units(text, head, tail)
         heard = slice(*np.searchsorted(echoes.starts, [head, tail]).tolist())
-        is_worthy = np.zeros(len(bounds), dtype=np.bool_)
-        for places in (found.starts[rows], failures, echoes.starts[heard]):
-            is_worthy[np.searchsorted(bounds, places, side="right") - 1] = True
-        worthy = np.flatnonzero(is_worthy)
-        starts, ends = _pieces(bounds, worthy)
-        owners = np.searchsorted(starts, found.starts[rows], side="right") - 1
-        worth = np.where(found.previous[rows] < starts[owners], weighed.worth[rows], 0)
+        bounds = _units(echoes.breaks, head, tail)
+        is_worthy = np.zeros(len(bounds) - 1, dtype=np.bool_)
+        for stand in (places, failures, echoes.starts[heard]):
+            _mark(is_worthy, bounds, stand)
+        starts, ends = _pieces(bounds, is_worthy)
+        edges = np.concatenate([starts, [tail]])
+        row_bounds = places.searchsorted(edges)
+        own_starts = starts.repeat(row_bounds[1:] - row_bounds[:-1])
+        worth = weighed.worth.take(rows)
+        worth *= found.previous.take(rows) < own_starts
         bonus = np.zeros(len(starts), dtype=np.int64)
         bonus[np.searchsorted(starts, failures, side="right") - 1] = _FAILURE_WORTH
-        edges = np.append(starts, tail)
         # Whole numbers, so that sums of them are exact.
-        echoed = np.append(0, np.cumsum(echoes.worth[heard]))
-        bonus += np.diff(echoed[np.searchsorted(echoes.starts[heard], edges)])
-        row_bounds = np.searchsorted(found.starts[rows], edges)
-        sums = np.append(0, np.cumsum(worth))
-        values = (np.diff(sums[row_bounds]) + bonus) / (ends - starts + GAP_CHARS)
-        heap = [(-value, piece) for piece, value in enumerate(values.tolist())]
-        heapq.heapify(heap)
-        return cls(
-            starts.tolist(),
-            ends.tolist(),
-            row_bounds.tolist(),
-            worth,
-            found.firsts[rows],
-            untaken,
-            bonus.tolist(),
-            heap,
-        )
+        bonus += _sums(echoes.worth[heard], echoes.starts[heard].searchsorted(edges))
+        lengths = ends - starts
+        values = (_sums(worth, row_bounds) + bonus) / (lengths + GAP_CHARS)
+        needs = lengths + GAP_CHARS - NEAR_CHARS * (lengths == _PIECE_CHARS)
+        order = np.argsort(-values, kind="stable")
+        names = found.firsts.take(rows)
+        pieces = cls(starts, ends, row_bounds, worth, names, untaken, bonus, values, needs, order)
+        pieces._look_further()
+        return pieces
 
     def best(self, room: int) -> int | None:
         """Takes the most worthy piece that may fit into `room` out of the heap; None where there is none.
@@ -93,11 +100,14 @@ class Pieces:
         Worth only falls, so that a piece looked at anew need only be compared with what the others were
         worth. Where many have fallen, the best of those that were looked at must do.
         """
+        if self.needs.min(initial=room + 1) > room:
+            return None
         looked_at: list[tuple[float, int]] = []
         while self.heap and len(looked_at) < _LOOKS:
             _, piece = heapq.heappop(self.heap)
-            length = self.ends[piece] - self.starts[piece]
-            if length + GAP_CHARS - (NEAR_CHARS if length == _PIECE_CHARS else 0) > room:
+            if self.next < len(self.order) and piece == self.order[self.next]:
+                self._look_further()
+            if self.needs[piece] > room:
                 continue
             heapq.heappush(looked_at, (-self._value(piece), piece))
             if self.heap and looked_at[0][0] <= self.heap[0][0]:
@@ -105,52 +115,82 @@ class Pieces:
         if not looked_at or looked_at[0][0] >= 0:
             return None
         _, best = heapq.heappop(looked_at)
+        self.needs[best] = _TAKEN
         for one in looked_at:
             heapq.heappush(self.heap, one)
         return best
 
+    def _look_further(self) -> None:
+        """Puts the next piece into the heap: all after it are worth no more."""
+        self.next += 1
+        if self.next < len(self.order):
+            piece = self.order.item(self.next)
+            heapq.heappush(self.heap, (-self.values.item(piece), piece))
+
     def _value(self, piece: int) -> float:
         """What a piece is still worth a character, its gap included."""
         own = slice(self.rows[piece], self.rows[piece + 1])
-        total = int(self.worth[own].dot(self.untaken[self.names[own]])) + self.bonus[piece]
-        return total / (self.ends[piece] - self.starts[piece] + GAP_CHARS)
+        total = int(self.worth[own].dot(self.untaken[self.names[own]])) + int(self.bonus[piece])
+        return total / int(self.ends[piece] - self.starts[piece] + GAP_CHARS)
 
     def keep(self, piece: int) -> None:
         """Counts what a piece holds as kept."""
         self.untaken[self.names[self.rows[piece] : self.rows[piece + 1]]] = 0
 
 
-def _units(text: str, start: int, end: int) -> Ints:
+def _sums(values: Ints, bounds: Ints) -> Ints:
+    """The sum of the values between each two bounds."""
+    before = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(values, out=before[1:])
+    sums = before.take(bounds)
+    return sums[1:] - sums[:-1]
+
+
+def _units(breaks: Ints, start: int, end: int) -> Ints:
     """Where the lines between head and tail begin, long ones in stretches, and where the last one ends.
 
     Where stretches are cut for good is settled when they are chosen.
+
+    Args:
+        breaks: Where the line breaks of the whole text stand.
+        start: Where the head ends.
+        end: Where the tail begins.
     """
-    codes = np.frombuffer(text[start:end].encode("ascii", "replace"), dtype=np.uint8)
-    breaks = np.flatnonzero(codes == ord("\n")) + 1
-    starts = np.concatenate([[0], breaks[breaks < len(codes)]])
-    lengths = np.diff(starts, append=len(codes))
-    stretches = (lengths - 1) // _PIECE_CHARS
-    before = np.repeat(np.cumsum(stretches) - stretches, stretches)
-    cuts = np.repeat(starts, stretches) + (np.arange(len(before)) - before + 1) * _PIECE_CHARS
-    found = np.append(starts, len(codes))
-    return start + (np.sort(np.concatenate([cuts, found])) if cuts.size else found)
+    between = slice(*breaks.searchsorted([start, end - 1]).tolist())
+    lines = np.concatenate([[start], breaks[between] + 1, [end]])
+    stretches = -((lines[1:] - lines[:-1]) // -_PIECE_CHARS)
+    befores = np.cumsum(stretches) - stretches
+    begins = np.repeat(lines[:-1] - _PIECE_CHARS * befores, stretches)
+    return np.concatenate([begins + _PIECE_CHARS * np.arange(len(begins)), [end]])
 
 
-def _pieces(bounds: Ints, worthy: Ints) -> tuple[Ints, Ints]:
+def _mark(is_worthy: NDArray[np.bool_], bounds: Ints, places: Ints) -> None:
+    """Marks the units in which something stands; both in order."""
+    if len(places) < len(bounds):
+        is_worthy[np.searchsorted(bounds, places, side="right") - 1] = True
+    else:
+        before = np.searchsorted(places, bounds)
+        is_worthy |= before[1:] > before[:-1]
+
+
+def _pieces(bounds: Ints, is_worthy: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Start and end of each piece: a unit of worth, and those after it while they are short.
 
     Args:
         bounds: Where units begin, and where the last one ends.
-        worthy: The units of worth, in order.
+        is_worthy: For each unit whether it is one of worth.
     """
     starts, ends = bounds[:-1], bounds[1:]
-    lasts = np.searchsorted(ends, starts[worthy] + _BLOCK_CHARS)
-    lasts = np.minimum(lasts, np.searchsorted(ends, starts[worthy] + _PIECE_CHARS, side="right") - 1)
-    lasts = np.where(ends[worthy] - starts[worthy] == _PIECE_CHARS, worthy, np.maximum(lasts, worthy))
-    following: list[int] = np.searchsorted(worthy, lasts, side="right").tolist()
+    worthy = np.flatnonzero(is_worthy)
+    own_starts, own_ends = starts.take(worthy), ends.take(worthy)
+    lasts = ends.searchsorted(own_starts + _BLOCK_CHARS)
+    # Where the unit that fills the block would make it too long, the one before is the last.
+    lasts -= np.concatenate([ends, [bounds[-1] + _PIECE_CHARS + 1]]).take(lasts) > own_starts + _PIECE_CHARS
+    lasts = np.where(own_ends - own_starts == _PIECE_CHARS, worthy, np.maximum(lasts, worthy))
+    following: list[int] = np.cumsum(is_worthy).take(lasts).tolist()
     chain: list[int] = []
     at = 0
     while at < len(worthy):
         chain.append(at)
         at = following[at]
-    return starts[worthy[chain]], ends[lasts[chain]]
+    return own_starts.take(chain), ends.take(lasts.take(chain))
