@@ -21,7 +21,7 @@ def test_eight_bytes_from_any_place() -> None:
 
 
 def test_a_stretch_cuts_no_word() -> None:
-    """A long text is cut where no word and no identifier stands, and not at all where there is no such place."""
+    """A long text is cut where no word stands, and stays whole where there is no such place."""
     assert stretch_end("x" * STRETCH_CHARS, 0) == STRETCH_CHARS
     for mark in ("\n", " ", ",", '"'):
         text = f"path/to_one{mark}" * STRETCH_CHARS
