@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from bench.corpus import Conversation
 from pinch_server.core.conversation import TextPart
@@ -19,9 +20,10 @@ from pinch_server.core.extraction.economics import (
     PromptPrices,
     Terms,
     call_cost,
+    expected_reuses,
     weigh,
 )
-from pinch_server.core.extraction.learning import Learned
+from pinch_server.core.extraction.learning import Learned, share_in_seat
 from pinch_server.core.extraction.seats import fits
 from pinch_server.core.history import plan_history
 from pinch_server.core.identifiers import identifiers
@@ -29,12 +31,15 @@ from pinch_server.core.limits import Limits
 from pinch_server.core.plan import Action
 from pinch_server.core.pricing import CacheState
 from pinch_server.core.turn_frame import readable_text
-from pinch_server.extract.filtering import Writer, refusal_of
+from pinch_server.extract.filtering import refusal_of
 from pinch_server.extract.outcome import FilterOptions, Written
+from pinch_server.extract.prompts.conversation import told_text
+from pinch_server.extract.writing import FilterWriter
 from pinch_server.formats.body import read_body
 
 SECONDS = 30.0
 _CLOSING_CHARS = 250
+_CALL_MS = 900.0
 _MILLION = 1_000_000
 
 
@@ -77,6 +82,7 @@ class Filtered:
         sent_tokens: What is sent of it: the extraction where it fits, else the elision (tokens).
         is_sent: Whether the extraction is sent.
         cost_usd: What the calls to the model cost (USD).
+        goal_tokens: Size of what the model was told of the conversation (tokens).
         kept: The share of the needed identifiers that what is sent still holds; None where none is needed.
         elision_kept: The same of the elision.
     """
@@ -88,6 +94,7 @@ class Filtered:
     sent_tokens: int
     is_sent: bool
     cost_usd: float
+    goal_tokens: int
     kept: float | None
     elision_kept: float | None
 
@@ -171,7 +178,7 @@ def elided_results(conversation: Conversation, budget_share: float, counter: Cou
     yield from found.values()
 
 
-def filtered(results: Iterable[Elided], writer: Writer, counter: Counter) -> Iterator[Filtered]:
+def filtered(results: Iterable[Elided], writer: FilterWriter, counter: Counter) -> Iterator[Filtered]:
     """Has a filter written for each result, and holds it to what would be sent without."""
     for one in results:
         outcome = writer.write(one.job, SECONDS)
@@ -185,6 +192,7 @@ def filtered(results: Iterable[Elided], writer: Writer, counter: Counter) -> Ite
             one.elided_tokens,
             False,
             cost,
+            counter.tokens(counter.units([told_text(one.job.messages, writer.mode, writer.newest)])[0]),
             kept,
             kept,
         )
@@ -210,49 +218,69 @@ def _kept(needed: frozenset[str], text: str) -> float | None:
 
 
 def arms(results: Sequence[Filtered]) -> Iterator[Arm]:
-    """Each regime decided by nobody, by the gate, and by the gate of a caller that knows what follows."""
+    """Each regime decided by nobody, by the gate, and by the gate of a caller that knows what follows.
+
+    Args:
+        results: Session by session, each in its order.
+    """
+    sessions = [list(rows) for _, rows in groupby(results, lambda one: one.elided.session)]
     for state in CacheState:
         for name in ("ungated", "gate", "told"):
-            yield _arm(results, state, name)
+            yield _arm(sessions, state, name)
 
 
-def _arm(results: Sequence[Filtered], state: CacheState, name: str) -> Arm:
-    prices, learned = PromptPrices(), Learned()
-    explored: dict[str, int] = {}
+def _arm(sessions: Sequence[Sequence[Filtered]], state: CacheState, name: str) -> Arm:
+    arm, learned = Arm(state.value, name, 0, 0, 0.0, 0.0, 0.0), Learned()
     seen: set[str] = set()
-    asked = sent = 0
-    cost = beyond_elision = beyond_whole = 0.0
-    now, later = prices.values(state)
-    for one in results:
-        result = one.elided
-        candidate = Candidate(result.text, result.tokens, elided_tokens=result.elided_tokens)
-        if not can_fit(candidate, FilterOptions().min_keep_ratio):
-            continue
-        if name != "ungated":
-            share = classify(result.text).removed_share
-            terms = Terms(
-                result.tokens,
-                learned.removed_share(share),
-                state,
-                result.text in seen,
-                result.messages,
-                prices,
-                call_cost(result.tokens, GOAL_TOKENS, HAIKU, learned.call_usd),
-                result.later if name == "told" else None,
-            )
-            times = explored.get(result.session, 0)
-            verdict = weigh(terms, Allowance(True, False, learned.may_explore(times)))
-            seen.add(result.text)
-            if not verdict.is_allowed:
+    for results in sessions:
+        explored = 0
+        for one in results:
+            result = one.elided
+            candidate = Candidate(result.text, result.tokens, elided_tokens=result.elided_tokens)
+            if not can_fit(candidate, FilterOptions().min_keep_ratio):
                 continue
-            explored[result.session] = times + (terms.saving_usd <= terms.call_usd)
-        worth = (now + result.later * later) / _MILLION
-        asked += 1
-        sent += one.is_sent
-        cost += one.cost_usd
-        beyond_elision += (result.elided_tokens - one.sent_tokens) * worth
-        beyond_whole += (result.tokens - one.sent_tokens) * worth if one.is_sent else 0.0
-        learned = learned.called(one.cost_usd, 900.0).observed(
-            result.tokens, result.tokens - one.projected_tokens
-        )
-    return Arm(state.value, name, asked, sent, cost, beyond_elision, beyond_whole)
+            terms = _terms(one, state, learned, was_seen=result.text in seen, is_told=name == "told")
+            seen.add(result.text)
+            if name != "ungated":
+                if not weigh(terms, Allowance(True, False, learned.may_explore(explored))).is_allowed:
+                    continue
+                explored += terms.saving_usd <= terms.call_usd
+            arm = _with(arm, one, state)
+            listed = call_cost(result.tokens, GOAL_TOKENS + one.goal_tokens, HAIKU)
+            learned = learned.called(one.cost_usd, _CALL_MS, listed).observed(
+                result.tokens, result.tokens - one.projected_tokens
+            )
+        # Nobody knows how often a trim is repeated before its session is over.
+        learned = learned.sent(len(results), sum(one.elided.later for one in results))
+    return arm
+
+
+def _terms(one: Filtered, state: CacheState, learned: Learned, *, was_seen: bool, is_told: bool) -> Terms:
+    result = one.elided
+    share = share_in_seat(classify(result.text).removed_share, result.elided_tokens / result.tokens)
+    expected = expected_reuses(result.messages, learned.mean_repeats, was_seen=was_seen)
+    return Terms(
+        result.tokens,
+        learned.removed_share(share),
+        state,
+        was_seen,
+        result.later if is_told else expected,
+        PromptPrices(),
+        call_cost(result.tokens, GOAL_TOKENS + one.goal_tokens, HAIKU, learned.typical_usd(HAIKU)),
+    )
+
+
+def _with(arm: Arm, one: Filtered, state: CacheState) -> Arm:
+    """An arm that asked about one more result."""
+    result = one.elided
+    now, later = PromptPrices().values(state)
+    worth = (now + result.later * later) / _MILLION
+    whole = (result.tokens - one.sent_tokens) * worth if one.is_sent else 0.0
+    return replace(
+        arm,
+        calls=arm.calls + 1,
+        sent=arm.sent + one.is_sent,
+        cost_usd=arm.cost_usd + one.cost_usd,
+        beyond_elision_usd=arm.beyond_elision_usd + (result.elided_tokens - one.sent_tokens) * worth,
+        beyond_whole_usd=arm.beyond_whole_usd + whole,
+    )

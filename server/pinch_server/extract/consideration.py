@@ -132,6 +132,8 @@ class Consideration:
         told = tuple(self._told[place] for place in sorted(self._told))
         if self._call.is_dry:
             return Considered(self._call.plan, told)
+        new = sum(seat.is_new for seat in self._trimmed)
+        self._parts.filtering.note_sent(new, len(self._trimmed) - new)
         for considering in told:
             self._parts.observer.extraction_considered(considering)
         return Considered(plan, told, tuple(self._later))
@@ -143,7 +145,11 @@ class Consideration:
             job = self._jobs[seat]
             known = self._texts.get(job.session_key) or self._parts.filtering.known.get(job.session_key)
             considering = self._weighing.weighed(
-                seat, _known(known), self._parts.names.of(job.text), was_expanded=job.text in expanded
+                seat,
+                _known(known),
+                self._parts.names.of(job.text),
+                was_expanded=job.text in expanded,
+                is_now=is_now,
             )
             if considering.gate in (Gate.ALLOWED, Gate.ADVISORY) and not self._call.is_dry:
                 if self._parts.filtering.is_under_way(job) and not is_now:

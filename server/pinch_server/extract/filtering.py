@@ -119,6 +119,11 @@ class Filtering:
         """What the calls so far have taught."""
         return self._learned
 
+    def note_sent(self, trims: int, repeats: int) -> None:
+        """Notes how many results a call sends trimmed, for the first time and again."""
+        with self._lock:
+            self._learned = self._learned.sent(trims, repeats)
+
     def is_under_way(self, job: Job) -> bool:
         """Whether a filter for this content is being written, waits, or was given up a moment ago."""
         since = self._left_alone.get(job.session_key)
@@ -266,8 +271,12 @@ class Filtering:
 
     def _learn(self, job: Job, outcome: Written | Refused) -> None:
         with self._lock:
-            for call in outcome.calls:
-                self._learned = self._learned.called(call.cost_usd, call.latency_ms)
+            listed = 0.0 if job.considering is None else job.considering.listed_usd
+            for number, call in enumerate(outcome.calls):
+                # What the later calls about a result cost was brought about by the first.
+                self._learned = self._learned.called(
+                    call.cost_usd, call.latency_ms, 0.0 if number else listed
+                )
             if not _ran_out(outcome.calls) or isinstance(outcome, Written):
                 # What can never be sent removes nothing.
                 after = job.tokens

@@ -1,6 +1,7 @@
 """What a worker remembers between calls of extraction: bounded, and only time and money hang on it."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final, Generic, TypeVar
@@ -44,12 +45,12 @@ class Recent(Generic[_Key, _Value]):
         with self._lock:
             self._put(key, value)
 
-    def add(self, key: _Key, value: _Value) -> bool:
-        """Keeps an entry; says whether the key was there before."""
+    def exchange(self, key: _Key, change: Callable[[_Value | None], _Value]) -> _Value | None:
+        """Keeps what becomes of an entry, and gives the one that was there before, or None."""
         with self._lock:
-            was_there = key in self._kept
-            self._put(key, value)
-        return was_there
+            before = self._kept.get(key)
+            self._put(key, change(before))
+        return before
 
     def _put(self, key: _Key, value: _Value) -> None:
         self._kept[key] = value

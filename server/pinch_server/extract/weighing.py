@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from math import inf
 from typing import Final, Protocol
 
@@ -11,19 +12,22 @@ from pinch_server.core.extraction.cold import PastCall, certain_state
 from pinch_server.core.extraction.considered import Considering, ExtractionCall, Found, Note
 from pinch_server.core.extraction.economics import (
     GOAL_TOKENS,
+    REUSES_SEEN,
     Allowance,
     PromptPrices,
     Reason,
     Terms,
     Verdict,
     call_cost,
+    expected_reuses,
     weigh,
 )
 from pinch_server.core.extraction.goal import goal_text
 from pinch_server.core.extraction.guard import END_CHARS
-from pinch_server.core.extraction.learning import Learned
+from pinch_server.core.extraction.learning import Learned, share_in_seat
 from pinch_server.core.extraction.request_gate import FireOn, Opened, Request, open_request
 from pinch_server.core.extraction.seats import Seat
+from pinch_server.core.limits import PLAIN_KEPT_CHARS
 from pinch_server.core.pricing import CacheState
 from pinch_server.extract.policy import ExtractionPolicy
 from pinch_server.extract.prompts.conversation import told_text
@@ -43,6 +47,20 @@ _NOT_LOOKED_FOR: Final = frozenset(
 """Gates before which nothing frozen is asked for, and the floor below which it does not count."""
 
 
+class Seen(Enum):
+    """Where a content came before."""
+
+    NOWHERE = auto()
+    HERE = auto()
+    """In this session alone."""
+    ELSEWHERE = auto()
+    """In another one too."""
+
+
+_SEVERAL: Final = ""
+"""In the place of the one session that a content came in."""
+
+
 @dataclass(slots=True)
 class Weighing:
     """One call on its way through the gates.
@@ -55,7 +73,7 @@ class Weighing:
         state: What the provider's cache is taken to hold.
         facts: What is remembered of its session.
         learned: What calls have taught so far.
-        was_seen: Notes a content, and says whether it was noted before.
+        seen: Notes a content, and says where it was noted before.
         in_request: Calls to the model reserved so far.
     """
 
@@ -66,10 +84,12 @@ class Weighing:
     state: CacheState
     facts: SessionFacts
     learned: Learned
-    was_seen: Callable[[str], bool]
+    seen: Callable[[str], Seen]
     in_request: int = 0
 
-    def weighed(self, seat: Seat, known: Known, content: str, *, was_expanded: bool) -> Considering:
+    def weighed(
+        self, seat: Seat, known: Known, content: str, *, was_expanded: bool, is_now: bool
+    ) -> Considering:
         """What becomes of one result.
 
         Args:
@@ -77,6 +97,7 @@ class Weighing:
             known: What is frozen of it.
             content: The name of its content.
             was_expanded: Whether its original was asked for.
+            is_now: Whether a filter would be written before the reply.
         """
         text = seat.part.text if seat.part is not None else ""
         candidate = Candidate(
@@ -96,20 +117,25 @@ class Weighing:
         considering = Considering(seat.message, seat.block, gate, seat.tokens, self.state, found=found)
         if gate is not Gate.ALLOWED or not self.policy.needs_model:
             return considering
-        return self._priced(considering, seat, text, content)
+        return self._priced(considering, seat, text, self.seen(content), is_now=is_now)
 
-    def _priced(self, considering: Considering, seat: Seat, text: str, content: str) -> Considering:
+    def _priced(
+        self, considering: Considering, seat: Seat, text: str, seen: Seen, *, is_now: bool
+    ) -> Considering:
         kind = classify(text)
-        verdict = self._verdict(seat, kind.removed_share, was_seen=self.was_seen(content))
+        listed = call_cost(seat.tokens, GOAL_TOKENS + self.around.goal_tokens, self.policy.prices)
+        share = share_in_seat(kind.removed_share, _left(seat, text))
+        verdict = self._verdict(seat, share, seen, is_now=is_now)
         terms = verdict.terms
         considering = replace(
             considering,
             reason=verdict.reason,
             content_class=kind.name,
             removed_share=terms.removed_share,
-            reuses=terms.reuses,
+            reuses=round(terms.reuses),
             saving_usd=terms.saving_usd,
             call_usd=terms.call_usd,
+            listed_usd=listed,
             notes=() if self.policy.prices is not None else (Note.UNPRICED,),
         )
         if not verdict.is_allowed and self.policy.has_gate:
@@ -135,22 +161,22 @@ class Weighing:
         if considering.saving_usd <= considering.call_usd:
             self.facts.explored += 1
 
-    def _verdict(self, seat: Seat, share: float | None, *, was_seen: bool) -> Verdict:
+    def _verdict(self, seat: Seat, share: float, seen: Seen, *, is_now: bool) -> Verdict:
         policy = self.policy
         terms = Terms(
             seat.tokens,
             self.learned.removed_share(share),
             self.state,
-            was_seen,
-            len(self.call.tally.messages),
+            seen is not Seen.NOWHERE,
+            self._reuses(seat, seen, is_now=is_now),
             PromptPrices.of(self.call.rates),
             call_cost(
                 seat.tokens,
                 GOAL_TOKENS + self.around.goal_tokens,
                 policy.prices,
-                self.learned.call_usd,
+                self.learned.typical_usd(policy.prices),
             ),
-            self.call.cache.further_calls,
+            is_now,
         )
         return weigh(
             terms,
@@ -160,6 +186,24 @@ class Weighing:
                 self.learned.may_explore(self.facts.explored),
             ),
         )
+
+    def _reuses(self, seat: Seat, seen: Seen, *, is_now: bool) -> float:
+        """Calls after this one that are expected to send what is left of a result."""
+        if seat.is_new and not is_now:
+            # Its session sends the excerpt for good: only others may have the text.
+            return REUSES_SEEN if seen is Seen.ELSEWHERE else 0
+        told = self.call.cache.further_calls
+        if told is not None:
+            return told
+        messages = len(self.call.tally.messages)
+        return expected_reuses(messages, self.learned.mean_repeats, was_seen=seen is not Seen.NOWHERE)
+
+
+def _left(seat: Seat, text: str) -> float:
+    """The share of a result that its excerpt is, or will be (0 to 1 and more)."""
+    if seat.elided_tokens is not None:
+        return seat.elided_tokens / max(1, seat.tokens)
+    return PLAIN_KEPT_CHARS / max(1, len(text))
 
 
 class RemembersCalls(Protocol):
@@ -182,7 +226,7 @@ class Weigher:
         self._policy = policy
         self._past_calls = past_calls
         self._sessions: Recent[str, SessionFacts] = Recent(MOST_SESSIONS)
-        self._seen: Recent[tuple[str, str], bool] = Recent(MOST_SEEN)
+        self._seen: Recent[tuple[str, str], str] = Recent(MOST_SEEN)
         self._called: Recent[str, int] = Recent(MOST_SESSIONS)
 
     def begin(self, call: ExtractionCall, learned: Learned) -> Weighing:
@@ -230,12 +274,18 @@ class Weigher:
             state,
             facts,
             learned,
-            lambda content: self._was_seen(call, content),
+            lambda content: self._where_seen(call, session, content),
         )
 
-    def _was_seen(self, call: ExtractionCall, content: str) -> bool:
+    def _where_seen(self, call: ExtractionCall, session: str, content: str) -> Seen:
         key = call.tenant, content
-        return key in self._seen if call.is_dry else self._seen.add(key, True)
+        if call.is_dry:
+            before = self._seen.get(key)
+        else:
+            before = self._seen.exchange(key, lambda by: session if by in (None, session) else _SEVERAL)
+        if before is None:
+            return Seen.NOWHERE
+        return Seen.HERE if before == session else Seen.ELSEWHERE
 
     def _goal_tokens(self, call: ExtractionCall) -> int:
         """The size of what a prompt tells of the conversation (tokens)."""

@@ -1,6 +1,7 @@
 """The economic gate: every figure that follows from its formulas is worked out again."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -17,14 +18,17 @@ from pinch_server.core.extraction.economics import (
     Reason,
     Terms,
     call_cost,
+    expected_reuses,
+    least_reuses,
     weigh,
 )
-from pinch_server.core.extraction.learning import PRIOR_SHARE
 from pinch_server.core.pricing import CacheState
 from pinch_server.core.rates import read_rates
 
 ANY = Allowance(on_caching_backend=True)
-SHARES = {one.name: one.removed_share or 0.0 for one in CLASSES}
+PRIOR_SHARE = 0.12
+"""What the design takes a filter to remove of a text of no class, with nothing learned."""
+SHARES = {one.name: one.removed_share for one in CLASSES}
 MEASURED_CALL_USD = 0.0035
 MEASURED_GOAL_TOKENS = 1_143
 
@@ -48,7 +52,13 @@ def of_size(
 ) -> Callable[[int], Terms]:
     def terms(tokens: int) -> Terms:
         return Terms(
-            tokens, share, state, was_seen, 1, PromptPrices(), call_cost(tokens, goal, HAIKU, observed)
+            tokens,
+            share,
+            state,
+            was_seen,
+            least_reuses(1, was_seen=was_seen),
+            PromptPrices(),
+            call_cost(tokens, goal, HAIKU, observed),
         )
 
     return terms
@@ -114,18 +124,26 @@ def test_cold_break_even_by_class_at_the_measured_price(name: str, least: int) -
 @pytest.mark.parametrize(
     ("was_seen", "messages", "reuses"), [(True, 1, 6), (True, 50, 6), (False, 20, 3), (False, 19, 4)]
 )
-def test_reuses(was_seen: bool, messages: int, reuses: int) -> None:
-    """A result is expected to be sent six more times when seen before, else three in a long conversation."""
-    assert Terms(1, 0.1, CacheState.WARM, was_seen, messages, PromptPrices(), 1.0).reuses == reuses
+def test_least_reuses(was_seen: bool, messages: int, reuses: int) -> None:
+    """By the design's prior a result is sent six more times when seen, else three in a long conversation."""
+    assert least_reuses(messages, was_seen=was_seen) == reuses
 
 
 @pytest.mark.parametrize(
-    ("was_seen", "messages", "reuses"),
-    [(False, 1, 4), (True, 11, 6), (False, 19, 9), (False, 20, 10), (True, 60, 30)],
+    ("was_seen", "messages", "mean", "reuses"),
+    [(False, 1, 12.0, 12), (False, 20, 12.0, 22), (True, 20, 0.0, 10), (True, 3, 0.0, 6), (False, 1, 0.0, 4)],
 )
-def test_reuses_without_a_cache(was_seen: bool, messages: int, reuses: int) -> None:
-    """Without a cache as many calls are expected as were made, and never fewer than by the prior."""
-    assert Terms(1, 0.1, CacheState.NONE, was_seen, messages, PromptPrices(), 1.0).reuses == reuses
+def test_expected_reuses(was_seen: bool, messages: int, mean: float, reuses: int) -> None:
+    """As many calls are expected as trims outlive on average and as were made, never fewer than the prior."""
+    assert expected_reuses(messages, mean, was_seen=was_seen) == reuses
+
+
+def test_what_is_written_behind_the_reply_saves_nothing_in_it() -> None:
+    """A filter that comes too late for its own call saves in the later ones alone."""
+    now = Terms(10_000, 0.3, CacheState.COLD, False, 4, PromptPrices(), 0.01)
+    later = replace(now, saves_now=False)
+    assert now.saving_usd - later.saving_usd == pytest.approx(3_000 * 3.75 / 1e6)
+    assert later.saving_usd == pytest.approx(3_000 * 4 * 0.3 / 1e6)
 
 
 @pytest.mark.parametrize(
@@ -207,20 +225,13 @@ def test_reasons_to_allow(state: CacheState, was_seen: bool, reason: Reason) -> 
 
 def test_as_much_saved_as_spent_does_not_pay() -> None:
     """The gate lets through what saves strictly more than it costs; below it, only what is explored."""
-    even = Terms(1_000_000, 0.1, CacheState.WARM, False, 1, PromptPrices(), 0.15)
+    even = Terms(1_000_000, 0.1, CacheState.WARM, False, 4, PromptPrices(), 0.15)
     assert even.saving_usd == pytest.approx(0.15)
-    even = Terms(1_000_000, 0.1, CacheState.WARM, False, 1, PromptPrices(), even.saving_usd)
+    even = Terms(1_000_000, 0.1, CacheState.WARM, False, 4, PromptPrices(), even.saving_usd)
     assert weigh(even, ANY).reason is Reason.NOT_PAID_WARM
     assert weigh(even, Allowance(True, False, True)).reason is Reason.EXPLORING
     cold = Terms(1, 0.1, CacheState.COLD, False, 1, PromptPrices(), 1.0)
     assert weigh(cold, ANY).reason is Reason.NOT_PAID
-
-
-def test_the_callers_word_on_later_calls_counts() -> None:
-    """Where the caller says how many calls are to follow, no prior is asked."""
-    terms = Terms(10_000, 0.3, CacheState.NONE, True, 30, PromptPrices(), 0.01, further_calls=0)
-    assert terms.reuses == 0
-    assert terms.saving_usd == pytest.approx(3_000 * 3 / 1e6)
 
 
 def test_the_figures_of_billing() -> None:

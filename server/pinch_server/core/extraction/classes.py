@@ -20,20 +20,20 @@ class ContentClass:
 
     Attributes:
         name: Its name, fit for a label.
-        removed_share: What a filter removes of it (0 to 1); None where that has to be learned.
+        removed_share: What a filter was seen to remove of it (0 to 1).
     """
 
     name: str
-    removed_share: float | None
+    removed_share: float
 
     @property
     def is_low_yield(self) -> bool:
         """Whether so little can be left out of it that a window without a model is not offered either."""
-        return self.removed_share is not None and self.removed_share < _LEAST_FOR_WINDOW
+        return self.removed_share < _LEAST_FOR_WINDOW
 
 
-UNRECOGNISED: Final = ContentClass("unrecognised", None)
-"""Prose and whatever else has no sign; 0.41 was measured, and nothing is presumed."""
+UNRECOGNISED: Final = ContentClass("unrecognised", 0.41)
+"""Prose and whatever else has no sign."""
 
 _BUNDLE: Final = re.compile(r"(?m)^(?:===|#{10}(?!#)|#{8}(?!#)|#{4,} )")
 _FILE_NAME: Final = re.compile(

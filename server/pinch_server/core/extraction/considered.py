@@ -91,6 +91,7 @@ class Considering:
         reuses: Later calls that were expected to repeat it.
         saving_usd: What that would be worth (USD).
         call_usd: What the call was expected to cost (USD).
+        listed_usd: The same by list prices and sizes alone (USD).
         state: What the provider's cache was taken to hold.
         found: What was found of it among what is frozen; None where that does not count.
         notes: What else there is to know.
@@ -109,6 +110,7 @@ class Considering:
     reuses: int = 0
     saving_usd: float = 0.0
     call_usd: float = 0.0
+    listed_usd: float = 0.0
     found: Found | None = None
     notes: tuple[Note, ...] = ()
 

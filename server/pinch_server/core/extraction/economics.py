@@ -28,6 +28,8 @@ REUSES_SEEN: Final = 6
 REUSES_LONG: Final = 3
 REUSES: Final = 4
 LONG_MESSAGES: Final = 20
+MESSAGES_PER_CALL: Final = 2
+"""A call of an agent adds its answer and a result."""
 EVIDENCE_TOKENS: Final = 1_500
 """With less than this observed, a session may explore."""
 EXPLORATIONS: Final = 2
@@ -128,20 +130,21 @@ class Terms:
         removed_share: What a filter is expected to remove of it (0 to 1).
         state: What the provider's cache holds.
         was_seen: Whether this content came before.
-        messages: Messages of the conversation.
+        reuses: Later calls that are expected to repeat the result.
         prices: What the agent's model charges.
         call_usd: What the call is expected to cost (USD).
-        further_calls: Later calls that the caller expects; None where it did not say.
+        saves_now: Whether this very call sends what is left; one that is written behind the reply comes too
+            late for it.
     """
 
     tokens: int
     removed_share: float
     state: CacheState
     was_seen: bool
-    messages: int
+    reuses: float
     prices: PromptPrices
     call_usd: float
-    further_calls: int | None = None
+    saves_now: bool = True
 
     @property
     def removed(self) -> float:
@@ -149,23 +152,10 @@ class Terms:
         return self.tokens * self.removed_share
 
     @property
-    def reuses(self) -> int:
-        """Later calls that are expected to repeat the result: what the caller says, else a prior.
-
-        Without a cache a wrong no costs more than a wrong yes: there as many calls are expected to follow as
-        were made, a call being two messages. With one the prior holds, which is the least ever measured.
-        """
-        if self.further_calls is not None:
-            return self.further_calls
-        prior = REUSES_LONG if self.messages >= LONG_MESSAGES else REUSES
-        prior = REUSES_SEEN if self.was_seen else prior
-        return max(prior, self.messages // 2) if self.state is CacheState.NONE else prior
-
-    @property
     def saving_usd(self) -> float:
         """What removing it is worth over this call and the later ones (USD)."""
         now, later = self.prices.values(self.state)
-        return self.removed * (now + self.reuses * later) / _MILLION
+        return self.removed * (now * self.saves_now + self.reuses * later) / _MILLION
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +186,33 @@ class Verdict:
     is_allowed: bool
     reason: Reason
     terms: Terms
+
+
+def least_reuses(messages: int, *, was_seen: bool) -> int:
+    """Later calls that repeat a result at least, by what was measured of few sessions.
+
+    Args:
+        messages: Messages of the conversation.
+        was_seen: Whether the content came before.
+    """
+    if was_seen:
+        return REUSES_SEEN
+    return REUSES_LONG if messages >= LONG_MESSAGES else REUSES
+
+
+def expected_reuses(messages: int, mean_repeats: float, *, was_seen: bool) -> float:
+    """Later calls that are expected to repeat a result, where the caller does not say.
+
+    How long a session goes on is spread so widely (ledger of the design: 4 to 215 repeats, median 12) that
+    the longer it went on, the longer it is to go on. The mean of such lengths (Lomax, shape 2) is the mean of
+    all trims for a session that begins, and one more for each call that was made.
+
+    Args:
+        messages: Messages of the conversation.
+        mean_repeats: How often a trim is repeated on average.
+        was_seen: Whether the content came before.
+    """
+    return max(least_reuses(messages, was_seen=was_seen), mean_repeats + messages // MESSAGES_PER_CALL)
 
 
 def call_cost(

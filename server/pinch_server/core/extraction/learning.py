@@ -1,19 +1,48 @@
-"""What the calls so far have taught: how much filters remove, what calls cost, how long they take."""
+"""What calls have taught: what filters remove, what calls cost and last, how often trims are repeated."""
 
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
-from pinch_server.core.extraction.economics import EVIDENCE_TOKENS, EXPLORATIONS, SLOW_MS
+from pinch_server.core.extraction.economics import (
+    EVIDENCE_TOKENS,
+    EXPLORATIONS,
+    GOAL_TOKENS,
+    SLOW_MS,
+    TYPICAL_TOKENS,
+    ModelPrices,
+    call_cost,
+)
 
-PRIOR_SHARE: Final = 0.12
-"""What a filter is taken to remove before there is evidence (0 to 1)."""
-PRIOR_TOKENS: Final = 8_000
-"""The weight of that prior (tokens)."""
+PRIOR_TOKENS: Final = 80_000
+"""The weight of what was measured elsewhere (tokens): ten long results.
+
+With that of one, the first filter that is refused halves what is expected of the next, and a few of them
+close the gate for good, since what is not asked for teaches nothing.
+"""
+PRIOR_REPEATS: Final = 12.0
+"""How often a trim is repeated before there is evidence: the median of the design's ledger."""
+PRIOR_TRIMS: Final = 20
+"""The weight of that (trims)."""
 MOST_SHARE: Final = 0.60
 """Most that is ever expected of a filter (0 to 1)."""
+REMOVED_OF_ACCEPTED: Final = 0.456 / (27 / 40)
+"""What an accepted filter removed: of 40 results' tokens 45.6 % in all, with 27 of them accepted (0 to 1)."""
 SAMPLES: Final = 64
 """Calls whose times are kept."""
+
+
+def share_in_seat(of_class: float, left: float) -> float:
+    """What a filter is expected to remove of a result that else is an excerpt, with nothing learned (0 to 1).
+
+    A text is sent only where it is no longer than the excerpt: it removes all the rest, or is not accepted.
+    How likely that is follows from what filters removed of the class on average, the refused ones nothing.
+
+    Args:
+        of_class: What filters were seen to remove of the text's class (0 to 1).
+        left: The excerpt's share of the result (0 to 1).
+    """
+    return min(1.0, of_class / REMOVED_OF_ACCEPTED) * (1.0 - min(1.0, left))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,34 +54,54 @@ class Learned:
         removed_tokens: What accepted ones lost (tokens).
         calls: Calls to the model.
         spent_usd: What they cost (USD).
+        listed_usd: What they should have cost, by list prices and sizes (USD).
         latencies_ms: The times of the last `SAMPLES` of them (milliseconds).
+        trims: Results that were sent trimmed for the first time.
+        repeats: Results that were sent trimmed again.
     """
 
     seen_tokens: int = 0
     removed_tokens: int = 0
     calls: int = 0
     spent_usd: float = 0.0
+    listed_usd: float = 0.0
     latencies_ms: tuple[float, ...] = ()
+    trims: int = 0
+    repeats: int = 0
 
-    def removed_share(self, of_class: float | None = None) -> float:
+    def removed_share(self, prior: float) -> float:
         """What a filter is expected to remove (0 to 1).
 
         What this writer was seen to remove weighs more the more there is of it; before that, the prior holds.
 
         Args:
-            of_class: What filters were seen to remove of the text's class; None where it has none.
+            prior: What it is expected to remove with nothing learned (0 to 1).
         """
-        prior = PRIOR_SHARE if of_class is None else of_class
         if self.seen_tokens < EVIDENCE_TOKENS:
             return prior
         observed = self.removed_tokens / self.seen_tokens
         weight = self.seen_tokens / (self.seen_tokens + PRIOR_TOKENS)
         return min(max(weight * observed + (1 - weight) * prior, 0.0), max(MOST_SHARE, prior))
 
+    def typical_usd(self, prices: ModelPrices | None) -> float | None:
+        """What a call about a result of typical size costs; None while there was none (USD).
+
+        As many times its list price as all calls cost theirs: the mean of calls about longer results says
+        nothing of a typical one.
+
+        Args:
+            prices: List prices; None where nobody knows them, and then it is the mean of all calls.
+        """
+        if not self.calls:
+            return None
+        if prices is None or not self.listed_usd:
+            return self.spent_usd / self.calls
+        return call_cost(TYPICAL_TOKENS, GOAL_TOKENS, prices) * self.spent_usd / self.listed_usd
+
     @property
-    def call_usd(self) -> float | None:
-        """What a call costs on average; None while there was none (USD)."""
-        return self.spent_usd / self.calls if self.calls else None
+    def mean_repeats(self) -> float:
+        """How often a trim is repeated, as far as was seen; sessions that go on have not said all yet."""
+        return (PRIOR_TRIMS * PRIOR_REPEATS + self.repeats) / (PRIOR_TRIMS + self.trims)
 
     @property
     def median_ms(self) -> float | None:
@@ -64,12 +113,19 @@ class Learned:
         is_slow = self.calls > 0 and (self.median_ms or 0.0) >= SLOW_MS
         return self.seen_tokens < EVIDENCE_TOKENS and explored < EXPLORATIONS and not is_slow
 
-    def called(self, cost_usd: float, latency_ms: float) -> "Learned":
-        """With one more call."""
+    def called(self, cost_usd: float, latency_ms: float, listed_usd: float) -> "Learned":
+        """With one more call.
+
+        Args:
+            cost_usd: What it cost (USD).
+            latency_ms: How long it took (milliseconds).
+            listed_usd: What it should have cost; 0 for a repair, which belongs to the call before (USD).
+        """
         return replace(
             self,
             calls=self.calls + 1,
             spent_usd=self.spent_usd + cost_usd,
+            listed_usd=self.listed_usd + listed_usd,
             latencies_ms=(*self.latencies_ms, latency_ms)[-SAMPLES:],
         )
 
@@ -83,3 +139,12 @@ class Learned:
             seen_tokens=self.seen_tokens + tokens,
             removed_tokens=self.removed_tokens + max(0, min(removed, tokens)),
         )
+
+    def sent(self, trims: int, repeats: int) -> "Learned":
+        """With one more call's trims.
+
+        Args:
+            trims: Results that it sends trimmed for the first time.
+            repeats: Results that it sends trimmed again.
+        """
+        return replace(self, trims=self.trims + trims, repeats=self.repeats + repeats)
