@@ -47,6 +47,7 @@ OTHER = {
     "extract.model.base_url": ("https://u:p@host/v1", "https://u:********@host/v1"),
     "extract.model.name": ("small", "small"),
     "extract.model.api_key": ("sk-secret", "********"),
+    "extract.model.auth": ("bearer", "bearer"),
     "extract.model.timeout_seconds": ("5", 5.0),
     "extract.model.max_input_tokens": ("8192", 8_192),
     "extract.model.prompt_price": ("1", "1"),

@@ -1,9 +1,11 @@
 """`pinch prune --server` and `pinch healthcheck` against a real service."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -101,6 +103,31 @@ def test_a_limit_that_no_request_holds_is_named(service: RunningServer) -> None:
     result = invoke("prune", "--server", service.grpc, "--limit", "omit_images=false", stdin=body())
     assert result.exit_code == 2
     assert "limits.omit_images" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "gate"),
+    [((), "economic_gate"), (("--cache", "warm"), "economic_gate"), (("--cache", "none"), "allowed")],
+)
+def test_what_the_cache_holds_is_told_to_the_service(
+    given: tuple[str, ...], gate: str, tmp_path: Path
+) -> None:
+    """A service that extracts declines a provider that caches prompts, and one that nobody knows."""
+    extract = "[extract]\nenabled = true\nmode = 'inline'\n[extract.model]\nbase_url = 'http://127.0.0.1:9'\n"
+    with running_server(tmp_path, "--config", str(_config(tmp_path, extract))) as service:
+        result = invoke("prune", *SMALL, *given, "--server", service.grpc, stdin=body())
+        assert result.exit_code == 0
+        page = urlopen(f"http://{service.http}/metrics").read().decode()
+    gates = re.findall(r'pinch_extraction_considered_total\{gate="(\w+)"\} [1-9]', page)
+    assert gate in gates
+    assert not {"economic_gate", "allowed"} - {gate} & set(gates)
+
+
+def test_the_cache_is_for_a_service() -> None:
+    """In process nothing is extracted, so what the cache holds is refused rather than left out in silence."""
+    result = invoke("prune", "--cache", "none", stdin=body())
+    assert result.exit_code == 2
+    assert "--cache is for --server" in result.stderr
 
 
 def test_nobody_there_is_a_failure() -> None:

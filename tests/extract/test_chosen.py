@@ -6,7 +6,7 @@ from pinch_server.core.extraction.economics import HAIKU, ModelPrices
 from pinch_server.core.extraction.form import Marking
 from pinch_server.extract.anthropic import Anthropic
 from pinch_server.extract.api import Api
-from pinch_server.extract.chosen import address_of, options_of, policy_of, prices_of
+from pinch_server.extract.chosen import address_of, headers_of, options_of, policy_of, prices_of
 from pinch_server.extract.openai import OpenAI
 from pinch_server.settings import ExtractModelSettings, ExtractSettings
 
@@ -77,3 +77,17 @@ def test_what_is_large_for_auto_is_so_beside_the_floor(least: int, floor: int) -
     """The floor that `auto` chooses by is the operator's, else 300 tokens."""
     given = {"strategy": "auto", "trigger": {"min_output_tokens": least}}
     assert options_of(ExtractSettings.model_validate(given)).floor_tokens == floor
+
+
+@pytest.mark.parametrize("api", [Anthropic(), OpenAI()])
+def test_the_key_goes_where_it_is_set_to(api: Api) -> None:
+    """A gateway that speaks one provider's API and wants the key as another has it gets it so."""
+    told = {
+        auth: dict(headers_of(ExtractModelSettings(auth=auth, api_key="k"), api))
+        for auth in ("auto", "bearer", "x-api-key")
+    }
+    version = dict(api.headers(""))
+    assert told["auto"] == api.headers("k")
+    assert told["bearer"] == {**version, "Authorization": "Bearer k"}
+    assert told["x-api-key"] == {**version, "x-api-key": "k"}
+    assert dict(headers_of(ExtractModelSettings(auth="bearer"), api)) == version

@@ -24,12 +24,13 @@ class Shelf:
     """Keeps texts in memory."""
 
     texts: dict[bytes, FrozenText] = field(default_factory=dict)
+    is_full: bool = False
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, FrozenText]:
         return {key: self.texts[key] for key in keys if key in self.texts}
 
-    def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText:
-        return self.texts.setdefault(key, frozen)
+    def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText | None:
+        return None if self.is_full else self.texts.setdefault(key, frozen)
 
 
 @dataclass
@@ -73,11 +74,12 @@ def filtering(
     metrics: Metrics,
     *,
     waiting: int = 2,
+    shelf: Shelf | None = None,
     log: Callable[[FilterRecord], None] = lambda _: None,
 ) -> Iterator[Filtering]:
     running = Filtering(
         writer,
-        Shelf(),
+        shelf or Shelf(),
         metrics.extraction,
         lambda: 0.0,
         seconds=60.0,
@@ -159,6 +161,19 @@ def test_each_filter_is_on_record_once(metrics: Metrics) -> None:
     assert (record.tokens, record.after_tokens, record.cost_usd) == (3_000, 1, 0.0)
     assert (record.cache_state, record.gate_reason) == (CacheState.COLD, "cold cache")
     assert (record.content_class, record.aggressiveness) == ("ls_listing", "high")
+
+
+def test_what_the_database_does_not_take_is_counted_apart(metrics: Metrics) -> None:
+    """An accepted text that is not on record is never sent, and is not counted as accepted."""
+    writer = Gated()
+    writer.let.set()
+    with filtering(writer, metrics, shelf=Shelf(is_full=True)) as running:
+        (answer,) = running.now([a_job(1)], 60.0)
+        assert running.is_under_way(a_job(1))
+    assert answer == FrozenText(None, "not_kept")
+    page = metrics.page().decode()
+    assert 'pinch_extraction_filters_total{filter="not_kept"} 1.0' in page
+    assert 'pinch_extraction_filters_total{filter="accepted"} 0.0' in page
 
 
 def test_the_queue_has_an_end(metrics: Metrics) -> None:

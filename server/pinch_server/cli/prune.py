@@ -16,6 +16,7 @@ from pinch_server.cli.pruning import Asked, Pruner, RefusedError
 from pinch_server.cli.reaching import asked_tls, read_token, tls_options, token_option
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.core.limits import Violation
+from pinch_server.core.pricing import CacheState
 from pinch_server.formats.format import Format
 from pinch_server.formats.registry import DIALECTS
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pinch import Tls
 
 _FORMATS: Final = ", ".join(DIALECTS)
+_UNKNOWN: Final = "unknown"
 _EPILOG: Final = epilog(
     lines(
         "Examples",
@@ -32,6 +34,7 @@ _EPILOG: Final = epilog(
         "pinch prune body.json --explain > smaller.json",
         "pinch prune sessions/*.json --out-dir smaller --stats all.json",
         "pinch prune body.json --server 127.0.0.1:50051 --out smaller.json",
+        "pinch prune body.json --server 127.0.0.1:50051 --cache none > smaller.json",
     ),
     lines("Limits and their defaults, as long as no settings say otherwise", *explained()),
     lines(
@@ -40,6 +43,13 @@ _EPILOG: Final = epilog(
         "with the field names of the API. An edit puts its replacement in place of the body's bytes",
         '[offset, offset + length). With --out-dir it is a list: each with its "file", or with the',
         '"problems" of a file that failed.',
+    ),
+    lines(
+        "What the cache holds, for a service that extracts (docs/extraction.md)",
+        "warm     the prefix that was sent last",
+        "cold     nothing any more: it has expired",
+        "none     nothing ever: the provider has no prompt cache",
+        "unknown  nobody knows: taken for warm",
     ),
     lines(
         "Exit status",
@@ -104,6 +114,13 @@ def _value_of(option: str, given: list[str]) -> str:
 )
 @tls_options
 @token_option
+@click.option(
+    "--cache",
+    type=click.Choice((*(state.value for state in CacheState), _UNKNOWN)),
+    default=_UNKNOWN,
+    show_default=True,
+    help="With --server: what the provider's prompt cache holds, see below.",
+)
 @click.option("--stats", metavar="FILE", help="Write the account as JSON; - for standard error.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the body there.")
 @click.option(
@@ -122,6 +139,7 @@ def prune_command(
     pairs: tuple[str, ...],
     server: str | None,
     timeout: float,
+    cache: str,
     stats: str | None,
     out: Path | None,
     out_dir: Path | None,
@@ -145,7 +163,9 @@ def prune_command(
         raise click.UsageError("give --out or --out-dir, not both")
     if explain and (out_dir is not None or as_json):
         raise click.UsageError("--explain is for one body and for people: leave out --out-dir and --json")
-    asked = _read(format_name, pairs, dry_run=dry_run)
+    if server is None and cache != _UNKNOWN:
+        raise click.UsageError("--cache is for --server: nothing is extracted in this process")
+    asked = _read(format_name, pairs, cache, dry_run=dry_run)
     reports = Reports(
         stats=Path(stats) if stats and stats != STANDARD else None,
         as_json=as_json or stats == STANDARD,
@@ -162,13 +182,14 @@ def prune_command(
         stop(error.problems, EXIT_REFUSED if error.is_callers_fault else EXIT_FAILED)
 
 
-def _read(format_name: str | None, pairs: tuple[str, ...], *, dry_run: bool) -> Asked:
+def _read(format_name: str | None, pairs: tuple[str, ...], cache: str, *, dry_run: bool) -> Asked:
     limits, violations = read_limits(pairs)
     if format_name is not None and format_name not in DIALECTS:
         problem = f"{format_name} is not a known value; give one of {_FORMATS}, or leave it out"
         violations = (Violation("body.format", problem), *violations)
         format_name = None
-    return Asked(None if format_name is None else Format(format_name), limits, dry_run, violations)
+    format_ = None if format_name is None else Format(format_name)
+    return Asked(format_, limits, dry_run, violations, None if cache == _UNKNOWN else CacheState(cache))
 
 
 def _pruner(

@@ -7,6 +7,7 @@ from typing import Any
 from pinch import Format as WireFormat
 from pinch import Pruned
 from pinch_server.core.limits import Violation
+from pinch_server.core.pricing import CacheState
 from pinch_server.formats.format import Format
 
 
@@ -19,12 +20,14 @@ class Asked:
         limits: The limits given, by name.
         dry_run: Whether to count only.
         violations: What of it could not be read, to be told with all that is wrong with a body.
+        cache: What the provider's prompt cache holds; None where nobody knows.
     """
 
     format: Format | None
     limits: Mapping[str, Any]
     dry_run: bool
     violations: tuple[Violation, ...] = ()
+    cache: CacheState | None = None
 
 
 @dataclass(frozen=True, slots=True)

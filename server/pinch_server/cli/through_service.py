@@ -7,10 +7,23 @@ from typing import Any
 
 import click
 
-from pinch import MESSAGE_LIMIT_BYTES, CallError, Limits, PinchClient, PinchError, Pruned, Tls, ToolGlobs
+from pinch import (
+    MESSAGE_LIMIT_BYTES,
+    CacheContext,
+    CallError,
+    Limits,
+    PinchClient,
+    PinchError,
+    Pruned,
+    RequestContext,
+    Tls,
+    ToolGlobs,
+)
+from pinch import CacheState as WireState
 from pinch_server.cli.pruning import Asked, Pruner, RefusedError, wire_format
 from pinch_server.core.limits import Limits as CoreLimits
 from pinch_server.core.limits import Violation
+from pinch_server.core.pricing import CacheState
 from pinch_server.decide import Body, InvalidCallError, PruneCall, limits_of, read_call
 from pinch_server.rpc.asking import is_callers_fault, nobody_answers, violations_of
 
@@ -40,6 +53,8 @@ def through_service(
     unsendable = asked.violations + _settings_of_the_service(asked.limits)
     _, out_of_range = limits_of(asked.limits, CoreLimits())
 
+    context = None if asked.cache is None else _context(asked.cache)
+
     def prune(body: bytes) -> Pruned[bytes]:
         try:
             limits = None if unsendable else _limits(asked.limits)
@@ -50,7 +65,9 @@ def through_service(
             # call is refused here then, with all else that is wrong, in the words of the service.
             raise _refused_here(body, asked, unsendable)
         try:
-            return client.prune_body(body, wire_format(asked.format), limits=limits, dry_run=asked.dry_run)
+            return client.prune_body(
+                body, wire_format(asked.format), limits=limits, context=context, dry_run=asked.dry_run
+            )
         except PinchError as error:
             raise _refused(error, server) from error
 
@@ -78,6 +95,10 @@ def _limits(given: Mapping[str, Any]) -> Limits:
         ValueError: A number is too great for its field.
     """
     return Limits(**{name: _on_the_wire(name, value) for name, value in given.items()})
+
+
+def _context(cache: CacheState) -> RequestContext:
+    return RequestContext(cache=CacheContext(state=WireState.Value(f"CACHE_STATE_{cache.name}")))
 
 
 def _refused_here(body: bytes, asked: Asked, unsendable: tuple[Violation, ...]) -> RefusedError:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Final, Protocol
 from urllib.parse import urlsplit
@@ -221,7 +221,7 @@ def _model(
     api: Api = Anthropic()
     if settings.provider == "openai":
         api = OpenAI(is_own=urlsplit(settings.endpoint).hostname == OWN_HOST)
-    exchange = Exchange(address_of(settings.endpoint, api), api.headers(settings.api_key))
+    exchange = Exchange(address_of(settings.endpoint, api), headers_of(settings, api))
     endpoint = EndpointLog(settings.name)
 
     def ended(answer: Reply | ModelFault) -> None:
@@ -237,6 +237,15 @@ def _model(
 
     prices = prices_of(settings)
     return MeteredModel(settings.name, api, exchange, prices, spending, Breaker(monotonic), monotonic, ended)
+
+
+def headers_of(settings: ExtractModelSettings, api: Api) -> Mapping[str, str]:
+    """What goes with every question: what the API asks for, and the key in the header that is set."""
+    key = settings.api_key
+    if not key or settings.auth == "auto":
+        return api.headers(key)
+    name, value = ("Authorization", f"Bearer {key}") if settings.auth == "bearer" else (settings.auth, key)
+    return {**api.headers(""), name: value}
 
 
 def address_of(endpoint: str, api: Api) -> str:

@@ -257,8 +257,9 @@ class Filtering:
                 # It says nothing about the content: another time it may be written.
                 self._record(job, outcome, made.reason)
                 return made, False
-        self._record(job, outcome, made.reason)
         kept = self._store.freeze(key, made)
+        # One that nobody has on record is never sent: it is not counted among those that may be.
+        self._record(job, outcome, made.reason if kept is not None else NOT_KEPT)
         if kept is None:
             return FrozenText(None, NOT_KEPT), False
         self.known.put(job.session_key, kept)

@@ -9,7 +9,7 @@ from pinch_server.core.extraction.considered import Considering, Fallback, Found
 from pinch_server.core.extraction.economics import Reason
 from pinch_server.core.extraction.frozen import ACCEPTED
 from pinch_server.core.extraction.record import FilterRecord, Repair
-from pinch_server.core.extraction.slugs import MODEL_FAULTS, NOT_SENT, REFUSALS
+from pinch_server.core.extraction.slugs import MODEL_FAULTS, NOT_KEPT, NOT_SENT, REFUSALS
 from pinch_server.observe.families import CounterFamily, HistogramFamily
 from pinch_server.observe.labels import OTHER
 
@@ -26,7 +26,7 @@ FALLBACKS: Final = tuple(Fallback)
 REPAIRS: Final = (Repair.FIXED, Repair.FAILED)
 CALL_RESULTS: Final = ("answered", "truncated", *MODEL_FAULTS)
 """How a call to the model ended."""
-FILTER_RESULTS: Final = (ACCEPTED, *REFUSALS)
+FILTER_RESULTS: Final = (ACCEPTED, *REFUSALS, NOT_KEPT)
 """What came of a filter."""
 SENT: Final = ("fresh", "replayed")
 """Whether a result is sent extracted for the first time."""
@@ -98,7 +98,9 @@ class ExtractionMetrics:
             "pinch_extraction_cost_usd_total", "What calls to the extraction model cost, in USD.", ()
         ).labels()
         filters = counter(
-            "pinch_extraction_filters_total", "Filters that were run, by what came of them.", ("filter",)
+            "pinch_extraction_filters_total",
+            "Filters that were run, by what came of them; `not_kept`: the database did not take it.",
+            ("filter",),
         )
         self._filters = {result: filters.labels(result) for result in (*FILTER_RESULTS, OTHER)}
         repairs = counter(

@@ -42,6 +42,11 @@ class ExtractModelSettings(BaseModel, frozen=True, extra="forbid"):
     api_key: Annotated[str, Told("any text, or empty", "", lambda _: checks.HIDDEN)] = Field(
         default="", repr=False, description="Key of the endpoint; empty: none."
     )
+    auth: Literal["auto", "bearer", "x-api-key"] = Field(
+        default="auto",
+        description="The header that the key goes in: Authorization: Bearer or x-api-key; auto: as the"
+        " provider has it.",
+    )
     timeout_seconds: Annotated[float, Within(Bound(0.01, 3600))] = Field(
         default=90.0, description="Time for the filter of one result, all calls included (seconds)."
     )

@@ -60,4 +60,4 @@ REFUSALS: Final = (
 """Why what a filter left was refused, as labels call it: without what may quote a conversation."""
 OTHER_REFUSAL: Final = "other"
 NOT_KEPT: Final = "not_kept"
-"""The reason of a text that the database did not take."""
+"""The reason of a text or a refusal that the database did not take: paid for, and never sent."""
