@@ -193,6 +193,7 @@ DEFAULTS = {
             "base_url": "",
             "name": "claude-haiku-4-5",
             "api_key": "",
+            "auth": "auto",
             "timeout_seconds": 90.0,
             "max_input_tokens": 0,
             "prompt_price": "",

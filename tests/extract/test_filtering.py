@@ -32,6 +32,15 @@ class Shelf:
     def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText | None:
         return None if self.is_full else self.texts.setdefault(key, frozen)
 
+    def claim(self, key: bytes, seconds: float) -> int | None:
+        assert key
+        assert seconds > 0
+        return 1
+
+    def give_back(self, key: bytes, claim: int) -> None:
+        assert key
+        assert claim == 1
+
 
 @dataclass
 class Gated:

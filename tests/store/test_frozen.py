@@ -34,6 +34,49 @@ def test_the_first_text_of_a_key_stays(frozen: DatabaseFrozen, engine: Engine) -
     other.close()
 
 
+def test_one_process_at_a_time_writes_a_text(frozen: DatabaseFrozen, engine: Engine) -> None:
+    """What one claims no other gets until it is given back, and nobody takes the claim for a text."""
+    other = DatabaseFrozen(engine, wait_seconds=60)
+    claim = frozen.claim(KEY, 100)
+    assert claim
+    assert other.claim(KEY, 100) == frozen.claim(KEY, 100) == 0
+    assert other.claim(OTHER, 100)
+    assert frozen.find([KEY]) == {}
+    frozen.give_back(KEY, claim)
+    assert other.claim(KEY, 100)
+    other.close()
+
+
+def test_a_claim_of_the_dead_ends(engine: Engine) -> None:
+    """A claim that nobody gave back is free when its time is over; who comes late ends no other's."""
+    times = iter([1_000_000, 100_999_999, 101_000_000, 101_000_001])
+    kept = DatabaseFrozen(engine, now=lambda: next(times), wait_seconds=60)
+    late = kept.claim(KEY, 100)
+    assert late
+    assert kept.claim(KEY, 100) == 0
+    assert kept.claim(KEY, 100)
+    kept.give_back(KEY, late)
+    assert kept.claim(KEY, 100) == 0
+    kept.close()
+
+
+def test_of_many_claims_at_once_one_holds(engine: Engine) -> None:
+    """Of processes that claim a text at the same time exactly one gets it."""
+    replicas = [DatabaseFrozen(engine, wait_seconds=60) for _ in range(4)]
+    start = threading.Barrier(4)
+
+    def claim(one: DatabaseFrozen) -> object:
+        start.wait(30)
+        return one.claim(KEY, 100)
+
+    with ThreadPoolExecutor(4) as pool:
+        claims = list(pool.map(claim, replicas))
+    for one in replicas:
+        one.close()
+    assert sum(bool(claim) for claim in claims) == 1
+    assert None not in claims
+
+
 def test_a_refusal_is_frozen_too(frozen: DatabaseFrozen) -> None:
     """A content whose filter was refused is known as refused, with its reason."""
     refused = FrozenText(None, "not_smaller")

@@ -5,7 +5,7 @@ import queue
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Final, Protocol
 
 from pinch_server.core.extraction.considered import Job
@@ -21,6 +21,10 @@ from pinch_server.extract.remembered import MOST_FROZEN, Recent
 
 SIDE_BY_SIDE: Final = 4
 """Filters that are written at once for one call that waits, the first of them alone before the others."""
+_CLAIM_MARGIN_SECONDS: Final = 10.0
+"""How much longer a claim holds than a filter may take (seconds)."""
+_LOOK_SECONDS: Final = 0.25
+"""How often is looked whether another process is done, while a caller waits (seconds)."""
 RETRY_SECONDS: Final = 60.0
 """How long a content is left alone when nobody could be asked about it (seconds)."""
 _LOG: Final = logging.getLogger(__name__)
@@ -52,6 +56,14 @@ class FreezesTexts(Protocol):
 
     def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText | None:
         """Keeps a text unless there is one; gives the one that is kept, None when it could not be."""
+        ...
+
+    def claim(self, key: bytes, seconds: float) -> int | None:
+        """Claims the writing of a text for a while; 0 when another process has it, None when nobody tells."""
+        ...
+
+    def give_back(self, key: bytes, claim: int) -> None:
+        """Ends a claim."""
         ...
 
 
@@ -113,6 +125,7 @@ class Filtering:
         self._pool = ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="pinch-filters")
         self._thread: Thread | None = None
         self._is_closed = False
+        self._closing = Event()
 
     @property
     def learned(self) -> Learned:
@@ -183,6 +196,7 @@ class Filtering:
         """Ends the threads; what waits is given up."""
         with self._lock:
             self._is_closed = True
+            self._closing.set()
             thread = self._thread
         self._pool.shutdown(wait=True, cancel_futures=True)
         if thread is not None:
@@ -208,7 +222,7 @@ class Filtering:
                 return None
             flight = self._flights[job.session_key] = Future()
         try:
-            self._pool.submit(self._fly, job, flight, min(seconds, self._seconds))
+            self._pool.submit(self._fly, job, flight, min(seconds, self._seconds), is_waited_for=True)
         except RuntimeError:
             self._land(job, flight, FrozenText(None, NOT_KEPT), is_final=False)
         return flight
@@ -220,10 +234,12 @@ class Filtering:
             if flight is not None and not self._is_closed:
                 self._fly(job, flight, self._seconds)
 
-    def _fly(self, job: Job, flight: "Future[FrozenText]", seconds: float) -> None:
+    def _fly(
+        self, job: Job, flight: "Future[FrozenText]", seconds: float, *, is_waited_for: bool = False
+    ) -> None:
         frozen, is_final = FrozenText(None, OTHER_REFUSAL), False
         try:
-            frozen, is_final = self._frozen(job, seconds)
+            frozen, is_final = self._frozen(job, seconds, is_waited_for=is_waited_for)
         except Exception as error:  # noqa: BLE001 whatever fails, those who wait are told
             _LOG.error("a filter failed with %s", type(error).__name__)
         finally:
@@ -236,15 +252,33 @@ class Filtering:
             self._flights.pop(job.session_key, None)
         flight.set_result(frozen)
 
-    def _frozen(self, job: Job, seconds: float) -> tuple[FrozenText, bool]:
-        """What is kept of a job, and whether that is the last word about its content."""
-        found = self._store.find([job.shared_key, job.session_key])
-        if found is None:
-            return FrozenText(None, NOT_KEPT), False
-        known = found.get(job.session_key) or found.get(job.shared_key)
-        if known is not None:
-            self.known.put(job.session_key, known)
-            return known, True
+    def _frozen(self, job: Job, seconds: float, *, is_waited_for: bool) -> tuple[FrozenText, bool]:
+        """What is kept of a job, and whether it need not be left alone for a while."""
+        until = self._monotonic() + seconds
+        while True:
+            found = self._store.find([job.shared_key, job.session_key])
+            if found is None:
+                return FrozenText(None, NOT_KEPT), False
+            known = found.get(job.session_key) or found.get(job.shared_key)
+            if known is not None:
+                self.known.put(job.session_key, known)
+                return known, True
+            left = until - self._monotonic()
+            if left <= 0:
+                return FrozenText(None, NOT_KEPT), True
+            claim = self._store.claim(job.shared_key, self._seconds + _CLAIM_MARGIN_SECONDS)
+            if claim is None:
+                return FrozenText(None, NOT_KEPT), False
+            if claim:
+                try:
+                    return self._written(job, left)
+                finally:
+                    self._store.give_back(job.shared_key, claim)
+            # Another process is at it. Nobody waits for a deferred one: the session's next call looks again.
+            if not is_waited_for or self._closing.wait(min(_LOOK_SECONDS, left)):
+                return FrozenText(None, NOT_KEPT), True
+
+    def _written(self, job: Job, seconds: float) -> tuple[FrozenText, bool]:
         outcome = self._writer.write(job, seconds)
         self._learn(job, outcome)
         if isinstance(outcome, Written):

@@ -4,13 +4,14 @@ The first to write a key wins, and everybody reads what it wrote. A caller waits
 what was to be written for a caller that has gone is not written, or taken back.
 """
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from threading import Event
 from typing import Final
 
-from sqlalchemy import Connection, Engine, Table, select, update
+from sqlalchemy import Connection, Engine, Table, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -22,6 +23,8 @@ from pinch_server.store.waiting import WAIT_SECONDS, GoneError, Waiting
 _BATCH: Final = 500
 _TOUCHED_MICROS: Final = 3_600_000_000
 """A text's last use is noted once an hour at most."""
+_CLAIMED: Final = "claimed"
+_MICROS: Final = 1_000_000
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -62,6 +65,41 @@ class DatabaseFrozen:
         except (SQLAlchemyError, KeyError) as error:
             _LOG.warning("a frozen text cannot be kept: %s", type(error).__name__)
             return None
+
+    def claim(self, key: bytes, seconds: float) -> int | None:
+        """Claims the writing of a text, so that no other process pays for it meanwhile.
+
+        Args:
+            key: What is to be written.
+            seconds: How long the claim holds, unless it is given back (seconds).
+
+        Returns:
+            What the claim is given back with; 0 when another holds it, None when the database does not tell.
+        """
+        now, table, row = self._now(), extraction_texts, _claim_key(key)
+        dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
+        claimed = dialect.insert(table).values(key=row, text=None, reason=_CLAIMED, used_at=now)
+        # A process that died gives nothing back: what it claimed is free again when its time is over.
+        is_over = table.c.used_at <= now - round(seconds * _MICROS)
+        claimed = claimed.on_conflict_do_update(
+            index_elements=["key"], set_={"used_at": now}, where=is_over
+        ).returning(table.c.key)
+        try:
+            with writing(self._engine) as connection:
+                return now if connection.execute(claimed).first() is not None else 0
+        except SQLAlchemyError as error:
+            _LOG.warning("nobody knows who writes a text: %s", type(error).__name__)
+            return None
+
+    def give_back(self, key: bytes, claim: int) -> None:
+        """Ends a claim, unless its time was over and another has it."""
+        table = extraction_texts
+        ours = (table.c.key == _claim_key(key)) & (table.c.used_at == claim)
+        try:
+            with writing(self._engine) as connection:
+                connection.execute(delete(table).where(ours))
+        except SQLAlchemyError as error:
+            _LOG.warning("a claim is held until its time is over: %s", type(error).__name__)
 
     def settle(self, proposed: Mapping[bytes, str | None]) -> Settled | None:
         """Settles forms for good: each as proposed unless it was settled before.
@@ -134,3 +172,8 @@ class DatabaseFrozen:
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
         insert = dialect.insert(table).on_conflict_do_nothing(index_elements=["key"])
         connection.execute(insert, [dict(row) for row in rows])
+
+
+def _claim_key(key: bytes) -> bytes:
+    """The row of a claim, beside that of the text: what reads texts never comes upon it."""
+    return hashlib.sha256(b"claim\0" + key).digest()
