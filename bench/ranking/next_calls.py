@@ -11,21 +11,20 @@ from typing import Any, Final
 
 from bench.corpus import FOLDER, conversations
 from bench.ranking.question import Question
-from pinch_server.core.conversation import Conversation, Speaker, TextPart
+from pinch_server.core.conversation import Conversation, TextPart
+from pinch_server.core.ranking import ranking_query
 from pinch_server.formats.body import read_body
 
 LEAST_RESULTS: Final = 8
 """Earlier results a point needs."""
 PER_CONVERSATION: Final = 4
 """Most points of one conversation."""
-LAST_MESSAGES: Final = 4
-"""Model messages whose words and call arguments stand in the query."""
 
 _NAME: Final = re.compile(r"[\w./:-]{5,}")
 
 
 def next_calls(count: int, dice: random.Random) -> Iterator[Question]:
-    """The last user text with the last model messages, and the results that hold a value of the next call.
+    """The query that the service would ask by, and the results that hold a value of the next call.
 
     A value counts when neither a user nor the model has written it before, so that it can only have been read
     in a result; the query holds nothing of the call itself.
@@ -48,19 +47,13 @@ def next_calls(count: int, dice: random.Random) -> Iterator[Question]:
 def _points(conversation: Conversation, tried: Collection[int]) -> Iterator[Question]:
     results: list[str] = []
     spoken = "\n".join(conversation.preamble)
-    user = ""
-    model: list[str] = []
     for at_message, message in enumerate(conversation.messages):
         if at_message in tried and len(results) >= LEAST_RESULTS:
             values = {name for call in message.calls for name in _names(call.arguments)}
             wanted = [name for name in sorted(values) if name not in spoken]
             holding = frozenset(at for at, text in enumerate(results) if any(name in text for name in wanted))
             if 0 < len(holding) <= len(results) // 2:
-                yield Question("\n".join([user, *model[-LAST_MESSAGES:]]), tuple(results), holding)
-        if message.speaker is Speaker.USER and message.prose:
-            user = "\n".join(message.prose)
-        if message.speaker is Speaker.MODEL:
-            model.append("\n".join([*message.prose, *(call.arguments for call in message.calls)]))
+                yield Question(ranking_query(conversation.messages, at_message), tuple(results), holding)
         spoken += "\n".join(["", *message.prose, *(call.arguments for call in message.calls)])
         results += [
             "\n".join(part.text for part in result.parts if isinstance(part, TextPart))
