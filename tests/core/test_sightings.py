@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pinch_server.core.batch import FAILURE_WORDS
+from pinch_server.core.codes import STRETCH_CHARS
 from pinch_server.core.identifiers import identifiers, marked, words
-from pinch_server.core.sightings import FAILURE_WORDS, Sightings, read_texts
+from pinch_server.core.sightings import Sightings, read_texts
 
 PIECES = st.sampled_from(
     ["a", "B", "9", "_", ".", "/", "::", "--", " ", "\n", "漢", "\x1b[31m", "src/app.py", "parseConfig",
@@ -86,7 +88,7 @@ def test_words_of_failure(pieces: list[str]) -> None:
 )
 def test_long_texts_are_read_in_batches(unit: str) -> None:
     """A text longer than a batch, among others, is read whole."""
-    long = unit * (300_000 // len(unit))
+    long = unit * (3 * STRETCH_CHARS // 2 // len(unit))
     texts = ["first/one", long, "first/one second_two", long]
     read, _ = read_texts(texts)
     for text, found in zip(texts, read, strict=True):

@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.uint8]
 Hashes = NDArray[np.uint64]
 
-STRETCH_CHARS: Final = 200_000
+STRETCH_CHARS: Final = 400_000
 """The longest stretch (code points): each pass costs a little by itself, and what is long leaves the
 processor's cache."""
 _APART: Final = ("\n", " ", ",", '"')

@@ -7,10 +7,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pinch_server.core.codes import Ints
 from pinch_server.core.conversation import Message, Speaker
 from pinch_server.core.draft import Draft, DraftResult
 from pinch_server.core.echoes import Echoes, Vocabulary
-from pinch_server.core.sightings import Ints, Sightings, read_texts
+from pinch_server.core.sightings import Sightings, read_texts
 from pinch_server.core.worth import UNIT, Weighed
 
 _RECENT_OUTPUTS: Final = 4

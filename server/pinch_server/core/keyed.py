@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinch_server.core import trimming
+from pinch_server.core.batch import LEAST_CHARS
+from pinch_server.core.codes import Ints
 from pinch_server.core.cuts import head_end, tail_start
 from pinch_server.core.echoes import Echo, Echoes, silent
 from pinch_server.core.identifiers import identifiers
 from pinch_server.core.keyed_shape import END_CHARS, GAP_CHARS, recognised_step
 from pinch_server.core.limits import BOUNDS, PLAIN_KEPT_CHARS
 from pinch_server.core.pieces import NEAR_CHARS, Pieces
-from pinch_server.core.sightings import LEAST_CHARS, Ints
 from pinch_server.core.trimming import Step, marker, placeholder
 from pinch_server.core.worth import Weighed
 

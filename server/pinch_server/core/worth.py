@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pinch_server.core.sightings import Ints, Sightings
+from pinch_server.core.codes import Ints
+from pinch_server.core.sightings import Sightings
 
 UNIT: Final = 1 << 20
 """The worth of an identifier that one result holds and nobody has said."""
