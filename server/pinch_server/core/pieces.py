@@ -21,6 +21,8 @@ NEAR_CHARS: Final = 80
 _FAILURE_WORTH: Final = 2 * UNIT
 _LOOKS: Final = 64
 """Pieces that are looked at anew before the best of them is taken."""
+_AT_ONCE: Final = 256
+"""Pieces that are passed over at once."""
 _TAKEN: Final = 1 << 60
 """More room than there is (characters)."""
 
@@ -41,8 +43,8 @@ class Pieces:
         values: For each piece what it is worth a character while nothing is taken.
         needs: For each piece the least room that it takes; more than there is once it was taken.
         order: All pieces, the most worthy first.
-        next: How many of them were looked at.
-        heap: The next of them, and those that were looked at and not taken, by what they were worth then.
+        next: How many of them were looked at, or passed over.
+        heap: Those that were looked at and not taken, by what they were worth then.
     """
 
     starts: Ints
@@ -55,7 +57,7 @@ class Pieces:
     values: NDArray[np.float64]
     needs: Ints
     order: Ints
-    next: int = -1
+    next: int = 0
     heap: list[tuple[float, int]] = field(default_factory=list)
 
     @classmethod
@@ -90,12 +92,10 @@ class Pieces:
         needs = lengths + GAP_CHARS - NEAR_CHARS * (lengths == _PIECE_CHARS)
         order = np.argsort(-values, kind="stable")
         names = found.firsts.take(rows)
-        pieces = cls(starts, ends, row_bounds, worth, names, untaken, bonus, values, needs, order)
-        pieces._look_further()
-        return pieces
+        return cls(starts, ends, row_bounds, worth, names, untaken, bonus, values, needs, order)
 
     def best(self, room: int) -> int | None:
-        """Takes the most worthy piece that may fit into `room` out of the heap; None where there is none.
+        """Takes the most worthy piece that may fit into `room`; None where there is none.
 
         Worth only falls, so that a piece looked at anew need only be compared with what the others were
         worth. Where many have fallen, the best of those that were looked at must do.
@@ -103,14 +103,14 @@ class Pieces:
         if self.needs.min(initial=room + 1) > room:
             return None
         looked_at: list[tuple[float, int]] = []
-        while self.heap and len(looked_at) < _LOOKS:
-            _, piece = heapq.heappop(self.heap)
-            if self.next < len(self.order) and piece == self.order[self.next]:
-                self._look_further()
-            if self.needs[piece] > room:
+        while len(looked_at) < _LOOKS and (top := self._top()) is not None:
+            self._remove(top)
+            if self.needs[top[1]] > room:
+                self._pass_over(room)
                 continue
-            heapq.heappush(looked_at, (-self._value(piece), piece))
-            if self.heap and looked_at[0][0] <= self.heap[0][0]:
+            heapq.heappush(looked_at, (-self._value(top[1]), top[1]))
+            following = self._top()
+            if following is not None and looked_at[0][0] <= following[0]:
                 break
         if not looked_at or looked_at[0][0] >= 0:
             return None
@@ -120,12 +120,34 @@ class Pieces:
             heapq.heappush(self.heap, one)
         return best
 
-    def _look_further(self) -> None:
-        """Puts the next piece into the heap: all after it are worth no more."""
-        self.next += 1
-        if self.next < len(self.order):
-            piece = self.order.item(self.next)
-            heapq.heappush(self.heap, (-self.values.item(piece), piece))
+    def _top(self) -> tuple[float, int] | None:
+        """What the best piece was worth when last looked at, and which it is; None where none is left."""
+        if self.next == len(self.order):
+            return self.heap[0] if self.heap else None
+        piece = self.order.item(self.next)
+        fresh = -self.values.item(piece), piece
+        return self.heap[0] if self.heap and self.heap[0] < fresh else fresh
+
+    def _remove(self, top: tuple[float, int]) -> None:
+        if self.heap and self.heap[0] == top:
+            heapq.heappop(self.heap)
+        else:
+            self.next += 1
+
+    def _pass_over(self, room: int) -> None:
+        """Passes over the pieces that would be looked at next and take more room than there is."""
+        while self.next < len(self.order):
+            some = self.order[self.next : self.next + _AT_ONCE]
+            if self.heap:
+                # Those that come after one that was looked at already have to wait for it.
+                worth, piece = self.heap[0]
+                ranks = -self.values.take(some)
+                some = some[: np.count_nonzero((ranks < worth) | ((ranks == worth) & (some < piece)))]
+            fitting = (self.needs.take(some) <= room).nonzero()[0]
+            passed = fitting.item(0) if fitting.size else len(some)
+            self.next += passed
+            if passed < _AT_ONCE:
+                return
 
     def _value(self, piece: int) -> float:
         """What a piece is still worth a character, its gap included."""
