@@ -3,6 +3,7 @@
 Imported by the zygote alone: nothing here can be bounded from within the process that runs it.
 """
 
+import json  # noqa: F401 starlark loads it with its first value: here once, not in every job that is forked
 from typing import Final
 
 import re2

@@ -1,6 +1,6 @@
 """The process that jobs are forked from: it has imported the interpreter, and nothing of a conversation.
 
-A fork costs 5 ms where a new process costs 45. The service itself must not be forked: it has threads, and its
+A fork costs 2 ms where a new process costs 45. The service itself must not be forked: it has threads, and its
 memory holds conversations and keys.
 """
 
