@@ -66,7 +66,12 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._programs / program), *arguments]
-        account = self._account
+        account, setpriv = self._account, shutil.which("setpriv")
+        if account is not None and setpriv is not None:
+            # Told to change the user, Python forks instead of calling vfork; beside threads that are inside
+            # gRPC such a child may end by SIGSEGV before it is the program.
+            ids = (f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups")
+            command, account = [setpriv, *ids, *command], None
         # The server outlives pg_ctl: were its output a pipe, reading that would never end.
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(
