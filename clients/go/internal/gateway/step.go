@@ -4,7 +4,6 @@ package gateway
 
 import (
 	"context"
-	"sync"
 
 	pinch "github.com/pinch-grpc/pinch/clients/go"
 	"github.com/pinch-grpc/pinch/clients/go/pinchv1"
@@ -18,7 +17,7 @@ type Step struct {
 	// Route is told of calls whose headers tell none.
 	Route pinchv1.Route
 
-	reports sync.WaitGroup
+	reports reports
 }
 
 // Request is a request as a gateway holds it. None of it is ever changed.
@@ -109,11 +108,11 @@ func (c *Call) Report(status int) {
 	if 200 <= status && status < 300 {
 		report.Outcome = pinchv1.Outcome_OUTCOME_DISPATCHED
 	}
-	c.step.reports.Go(func() {
+	c.step.reports.begin(func() {
 		// Nor does it end with the request, which may be over.
 		_, _ = c.step.Client.ReportOutcome(context.Background(), report)
 	})
 }
 
 // Wait waits for the reports that are under way.
-func (s *Step) Wait() { s.reports.Wait() }
+func (s *Step) Wait() { s.reports.wait() }
