@@ -178,9 +178,9 @@ def _mentions(texts: Sequence[str], weigh: Weigh, chars: int) -> list[str]:
     for text in texts:
         weighed = weigh(text)
         rows = weighed.sightings.each()
-        starts, ends = weighed.sightings.starts[rows], weighed.sightings.ends[rows]
-        ratios = weighed.worth[rows] / (ends - starts + len(_SEPARATOR))
-        best = _greatest(ratios, most)[:most]
+        starts, ends = weighed.sightings.starts.take(rows), weighed.sightings.ends.take(rows)
+        ratios = weighed.worth.take(rows) / (ends - starts + len(_SEPARATOR))
+        best = _greatest(ratios, most)
         spans = zip(starts[best].tolist(), ends[best].tolist(), ratios[best].tolist(), strict=True)
         for start, end, ratio in spans:
             found.setdefault(text[start:end], ratio)
@@ -196,12 +196,10 @@ def _mentions(texts: Sequence[str], weigh: Weigh, chars: int) -> list[str]:
 
 
 def _greatest(values: NDArray[np.float64], most: int) -> Ints:
-    """The rows of the greatest values above 0, greatest first, equal ones in order: at least `most`."""
-    least = 0.0
-    if 0 < most < len(values):
-        least = float(np.partition(values, len(values) - most)[len(values) - most])
-    rows = np.flatnonzero((values >= least) & (values > 0))
-    return rows[np.argsort(-values[rows], kind="stable")]
+    """The rows of the greatest values above 0, greatest first, equal ones in order: at most so many."""
+    # Few values are different, and a stable sort is quick with equal ones, as a partition is not.
+    rows = np.argsort(-values, kind="stable")[:most]
+    return rows[values.take(rows) > 0]
 
 
 def _line_cut(text: str, position: int, *, forward: bool) -> int:
