@@ -52,6 +52,28 @@ def test_a_caller_waits_for_what_another_process_writes(engine: Engine) -> None:
     assert len(asked) == len(set(asked))
 
 
+def test_a_caller_waits_although_a_deferred_filter_gave_up(engine: Engine) -> None:
+    """Who joins a filter behind a reply that is left to another process waits for that process."""
+    held = Held()
+    with (
+        replica(engine, writer=Scripted(filter=held)) as one,
+        replica(engine, DEFERRED) as two,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        first = pool.submit(one.call, CHAT)
+        assert held.begun.wait(60)
+        job = one.writer.asked[0]
+        two.filtering.later([job])
+        waiting = pool.submit(two.filtering.now, [job], 60.0)
+        held.let.set()
+        (answer,) = waiting.result(60)
+        first.result(60)
+        assert two.filtering.idle(60)
+    assert answer is not None
+    assert answer.text is not None
+    assert two.writer.asked == []
+
+
 def test_behind_the_reply_nobody_waits(engine: Engine) -> None:
     """A deferred filter that another process writes is left to it, and is there for the next call."""
     held = Held()

@@ -10,7 +10,7 @@ import pytest
 
 from pinch_server.core.extraction.candidate_gate import Gate
 from pinch_server.core.extraction.considered import Considering, Job
-from pinch_server.core.extraction.frozen import FrozenText
+from pinch_server.core.extraction.frozen import Claim, FrozenText
 from pinch_server.core.extraction.record import FilterRecord
 from pinch_server.core.pricing import CacheState
 from pinch_server.extract.filtering import SIDE_BY_SIDE, Filtering
@@ -29,17 +29,16 @@ class Shelf:
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, FrozenText]:
         return {key: self.texts[key] for key in keys if key in self.texts}
 
-    def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText | None:
+    def claim(self, key: bytes, seconds: float) -> Claim | None:
+        assert seconds > 0
+        return Claim(key, 1, holds=True)
+
+    def freeze(self, key: bytes, frozen: FrozenText, claim: Claim) -> FrozenText | None:
+        assert claim.holds
         return None if self.is_full else self.texts.setdefault(key, frozen)
 
-    def claim(self, key: bytes, seconds: float) -> int | None:
-        assert key
-        assert seconds > 0
-        return 1
-
-    def give_back(self, key: bytes, claim: int) -> None:
-        assert key
-        assert claim == 1
+    def give_back(self, claim: Claim) -> None:
+        assert claim.holds
 
 
 @dataclass

@@ -309,6 +309,32 @@ def test_bills_show_that_nothing_is_cached(tmp_path: Path, server: ModelServer) 
     assert server.requests
 
 
+def test_bills_of_one_tenant_say_nothing_of_anothers_sessions(tmp_path: Path, server: ModelServer) -> None:
+    """What was reported for a session of one tenant tells nothing of another's that has the same name."""
+    states = {}
+    for tenant, ends in (("blue", [*points(LONG)[-5:], len(LONG)]), ("red", [len(LONG)])):
+        with serving(tmp_path, server, tenant=tenant) as app:
+            for end in ends:
+                reply = called(app, LONG[:end], cache=pb.CacheContext(), session_id="s")
+                reported(app, reply.decision_id, pb.TokenUsage(prompt_tokens=50_000, cached_tokens=0))
+            states[tenant] = {told.cache_state for told in reply.extractions}
+    assert states == {"blue": {pb.CACHE_STATE_NONE}, "red": {pb.CACHE_STATE_WARM}}
+
+
+def test_an_hour_asked_for_once_outlasts_a_restart(tmp_path: Path, server: ModelServer) -> None:
+    """A session that asked for an hour is not cold minutes later, also for a process that was not there."""
+    minute = 60 * 1_000_000
+    states = []
+    for ttl in (3_600, 300):
+        cache = pb.CacheContext(ttl_seconds=ttl, last_call_unix_micros=time.time_ns() // 1_000 - 10 * minute)
+        for name in ("s", f"another {ttl}"):
+            with serving(tmp_path, server) as app:
+                reply = called(app, CHAT, cache=cache, session_id=name)
+                states.append({told.cache_state for told in reply.extractions})
+    warm, cold = {pb.CACHE_STATE_WARM}, {pb.CACHE_STATE_COLD}
+    assert states == [warm, warm, warm, cold]
+
+
 def test_the_receipt_tells_extractions(tmp_path: Path, server: ModelServer) -> None:
     """The stored receipt says of each trim whether a filter made it, as the reply did."""
     with serving(tmp_path, server) as app:

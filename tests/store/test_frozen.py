@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import Engine, event, func, select
 
-from pinch_server.core.extraction.frozen import FrozenText, Settled, content_id, form_key, text_key
+from pinch_server.core.extraction.frozen import Claim, FrozenText, Settled, content_id, form_key, text_key
 from pinch_server.store.engine import open_engine
 from pinch_server.store.frozen import DatabaseFrozen
 from pinch_server.store.tables import extraction_forms, extraction_texts
 
 KEY = b"k" * 32
 OTHER = b"o" * 32
+CLAIM = Claim(b"nobody's", 0, holds=True)
 
 
 @pytest.fixture
@@ -23,13 +24,20 @@ def frozen(engine: Engine) -> Iterator[DatabaseFrozen]:
     kept.close()
 
 
+def holds(frozen: DatabaseFrozen, key: bytes) -> bool:
+    """Whether one more claim of a key is granted."""
+    claim = frozen.claim(key, 100)
+    assert claim is not None
+    return claim.holds
+
+
 def test_the_first_text_of_a_key_stays(frozen: DatabaseFrozen, engine: Engine) -> None:
     """Whoever freezes a content a second time gets what was frozen first, in any process."""
     first = FrozenText("a né€w line")
-    assert frozen.freeze(KEY, first) == first
-    assert frozen.freeze(KEY, FrozenText("another")) == first
+    assert frozen.freeze(KEY, first, CLAIM) == first
+    assert frozen.freeze(KEY, FrozenText("another"), CLAIM) == first
     other = DatabaseFrozen(engine, wait_seconds=60)
-    assert other.freeze(KEY, FrozenText(None, "not_smaller")) == first
+    assert other.freeze(KEY, FrozenText(None, "not_smaller"), CLAIM) == first
     assert other.find([KEY, OTHER]) == {KEY: first}
     other.close()
 
@@ -38,13 +46,23 @@ def test_one_process_at_a_time_writes_a_text(frozen: DatabaseFrozen, engine: Eng
     """What one claims no other gets until it is given back, and nobody takes the claim for a text."""
     other = DatabaseFrozen(engine, wait_seconds=60)
     claim = frozen.claim(KEY, 100)
-    assert claim
-    assert other.claim(KEY, 100) == frozen.claim(KEY, 100) == 0
-    assert other.claim(OTHER, 100)
+    assert claim is not None
+    assert claim.holds
+    assert not holds(other, KEY)
+    assert not holds(frozen, KEY)
+    assert holds(other, OTHER)
     assert frozen.find([KEY]) == {}
-    frozen.give_back(KEY, claim)
-    assert other.claim(KEY, 100)
+    frozen.give_back(claim)
+    assert holds(other, KEY)
     other.close()
+
+
+def test_a_claim_ends_with_what_is_written(frozen: DatabaseFrozen) -> None:
+    """Who freezes a text needs to give nothing back, whatever key the text has."""
+    claim = frozen.claim(KEY, 100)
+    assert claim is not None
+    assert frozen.freeze(OTHER, FrozenText("text"), claim) == FrozenText("text")
+    assert holds(frozen, KEY)
 
 
 def test_a_claim_of_the_dead_ends(engine: Engine) -> None:
@@ -52,11 +70,11 @@ def test_a_claim_of_the_dead_ends(engine: Engine) -> None:
     times = iter([1_000_000, 100_999_999, 101_000_000, 101_000_001])
     kept = DatabaseFrozen(engine, now=lambda: next(times), wait_seconds=60)
     late = kept.claim(KEY, 100)
-    assert late
-    assert kept.claim(KEY, 100) == 0
-    assert kept.claim(KEY, 100)
-    kept.give_back(KEY, late)
-    assert kept.claim(KEY, 100) == 0
+    assert late is not None
+    assert not holds(kept, KEY)
+    assert holds(kept, KEY)
+    kept.give_back(late)
+    assert not holds(kept, KEY)
     kept.close()
 
 
@@ -65,22 +83,21 @@ def test_of_many_claims_at_once_one_holds(engine: Engine) -> None:
     replicas = [DatabaseFrozen(engine, wait_seconds=60) for _ in range(4)]
     start = threading.Barrier(4)
 
-    def claim(one: DatabaseFrozen) -> object:
+    def claim(one: DatabaseFrozen) -> bool:
         start.wait(30)
-        return one.claim(KEY, 100)
+        return holds(one, KEY)
 
     with ThreadPoolExecutor(4) as pool:
         claims = list(pool.map(claim, replicas))
     for one in replicas:
         one.close()
-    assert sum(bool(claim) for claim in claims) == 1
-    assert None not in claims
+    assert sorted(claims) == [False, False, False, True]
 
 
 def test_a_refusal_is_frozen_too(frozen: DatabaseFrozen) -> None:
     """A content whose filter was refused is known as refused, with its reason."""
     refused = FrozenText(None, "not_smaller")
-    frozen.freeze(KEY, refused)
+    frozen.freeze(KEY, refused, CLAIM)
     assert frozen.find([KEY]) == {KEY: refused}
 
 
@@ -114,7 +131,7 @@ def test_use_is_noted_once_an_hour(engine: Engine) -> None:
     """A text that is read stays young; it is not written at every read."""
     times = [0]
     kept = DatabaseFrozen(engine, now=lambda: times[0], wait_seconds=60)
-    kept.freeze(KEY, FrozenText("text"))
+    kept.freeze(KEY, FrozenText("text"), CLAIM)
 
     def used() -> int:
         with engine.connect() as connection:
@@ -176,7 +193,7 @@ def test_a_database_without_the_tables_gives_nothing(tmp_path: object) -> None:
     engine = open_engine(f"sqlite:///{tmp_path}/empty.sqlite3")
     kept = DatabaseFrozen(engine, wait_seconds=60)
     assert kept.find([KEY]) is None
-    assert kept.freeze(KEY, FrozenText("x")) is None
+    assert kept.freeze(KEY, FrozenText("x"), CLAIM) is None
     assert kept.settle({KEY: None}) is None
     kept.close()
     assert kept.find([KEY]) is None

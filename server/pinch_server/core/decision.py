@@ -82,6 +82,8 @@ class Decision:
             first time in this call; None when none was.
         trimmed_tools: Results trimmed for the first time by tool, as `bash 3,grep 1`; None without any.
         trims: What differs from what came, in the order of the messages; empty where the receipt is not kept.
+        tenant_hash: Keyed hash of whose call it was; None where callers are not told apart.
+        cache_ttl_seconds: How long the caller said that the provider keeps a prefix (seconds).
         settings_fingerprint: Short hash of the settings that shaped the plan.
         pinch_enabled: Whether pruning was switched on.
     """
@@ -121,6 +123,8 @@ class Decision:
     sent_before_tokens: int | None = None
     unchanged_prefix_tokens: int | None = None
     trimmed_tools: str | None = None
+    tenant_hash: str | None = None
+    cache_ttl_seconds: int | None = None
     trims: tuple[Trim, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""Sessions are known by a keyed hash: the same id gives the same one, and nobody gets the id back from it."""
+"""Sessions and tenants are known by keyed hashes: the same name gives the same, and nobody gets it back."""
 
 import hmac
 from functools import lru_cache
@@ -10,3 +10,9 @@ def session_hash(session_id: str, key: bytes) -> str | None:
     if not session_id:
         return None
     return hmac.digest(key, session_id.encode(), "sha256").hex()
+
+
+@lru_cache(maxsize=1_024)
+def tenant_hash(tenant: str, key: bytes) -> str | None:
+    """The hash that stands for a tenant, as lower-case hexadecimal text; None where nobody said."""
+    return hmac.digest(key, b"\0tenant\0" + tenant.encode(), "sha256").hex() if tenant else None

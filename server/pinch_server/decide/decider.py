@@ -19,7 +19,7 @@ from pinch_server.core.plan import Plan
 from pinch_server.core.planning import measure, plan_pruning, unchanged_plan
 from pinch_server.core.probe import Payload, PrefixMatch, compare_rows, head_of, trimmed_rows
 from pinch_server.core.scoring import Scoring
-from pinch_server.core.session import session_hash
+from pinch_server.core.session import session_hash, tenant_hash
 from pinch_server.core.tally import Tally
 from pinch_server.core.turn_frame import turn_frame
 from pinch_server.decide.call import Body, Decided, Measured, Patience, PruneCall
@@ -121,7 +121,7 @@ class Decider:
         plan = self._plan(call, read, patience, policy)
         self._observer.stage("plan", self._clock.monotonic() - read_at)
         session = session_hash(call.context.session_id, policy.session_key)
-        extracted = self._extracted(call, read, plan, session, patience, started)
+        extracted = self._extracted(call, read, plan, session, policy, patience, started)
         planned = self._write(extracted.plan, read, is_dry=call.dry_run)
         payload, prefix = self._probe(session if policy.probes_prefix else None, read, planned)
         decision = self._row(call, read, planned, policy, started, session, prefix)
@@ -172,6 +172,7 @@ class Decider:
         read: ReadCall,
         plan: Plan,
         session: str | None,
+        policy: Policy,
         patience: Patience,
         started: float,
     ) -> Considered:
@@ -181,7 +182,14 @@ class Decider:
         seconds = None if patience.seconds is None else patience.seconds - (before - started)
         with patience.place.aside():
             considered = self._extracting.consider(
-                call, read.tally, read.limits, plan, session, unix_micros(self._clock.now()), seconds
+                call,
+                read.tally,
+                read.limits,
+                plan,
+                session,
+                tenant_hash(call.context.tenant, policy.session_key),
+                unix_micros(self._clock.now()),
+                seconds,
             )
         self._observer.stage("extract", self._clock.monotonic() - before)
         return considered

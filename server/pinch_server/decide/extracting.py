@@ -42,6 +42,7 @@ class Extracting:
         limits: Limits,
         plan: Plan,
         session: str | None,
+        owner: str | None,
         now_micros: int,
         seconds: float | None,
     ) -> Considered:
@@ -53,6 +54,7 @@ class Extracting:
             limits: What may ship.
             plan: What was decided.
             session: The hash of its session; None without one.
+            owner: The hash of its tenant; None where callers are not told apart.
             now_micros: The time (microseconds since the Unix epoch).
             seconds: What is left of the caller's time; None where it waits for ever (seconds).
         """
@@ -67,6 +69,7 @@ class Extracting:
                         limits,
                         context.tenant,
                         session,
+                        owner,
                         read_rates(context.prompt_rate, context.cached_rate, context.cache_write_rate),
                         context.cache,
                         now_micros,

@@ -15,6 +15,7 @@ from pinch_server.core.moments import unix_micros
 from pinch_server.core.plan import Edit, Plan
 from pinch_server.core.probe import PrefixMatch
 from pinch_server.core.resending import Removed, resending
+from pinch_server.core.session import tenant_hash
 from pinch_server.decide.call import Body, PruneCall
 from pinch_server.decide.reading import ReadCall
 
@@ -115,6 +116,8 @@ def decision_row(
         prefix_matched_messages=prefix.matching_messages if prefix else None,
         prefix_matched_tokens=prefix.matching_tokens if prefix else None,
         trimmed_tools=_by_tool(plan.edits) if policy.keeps_receipts else None,
+        tenant_hash=tenant_hash(context.tenant, policy.session_key),
+        cache_ttl_seconds=context.cache.ttl_seconds,
         trims=() if is_told or not policy.keeps_receipts else tuple(map(_trim, plan.edits[-MOST_TRIMS:])),
         settings_fingerprint=policy.fingerprint,
         pinch_enabled=policy.is_enabled,

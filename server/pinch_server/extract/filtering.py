@@ -5,12 +5,13 @@ import queue
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import count
 from threading import Event, Lock, Thread
 from typing import Final, Protocol
 
 from pinch_server.core.extraction.considered import Job
 from pinch_server.core.extraction.form import MOST_CHARS
-from pinch_server.core.extraction.frozen import FrozenText
+from pinch_server.core.extraction.frozen import Claim, FrozenText
 from pinch_server.core.extraction.learning import Learned
 from pinch_server.core.extraction.record import FilterRecord
 from pinch_server.core.extraction.slugs import LONGER_THAN_ANY, NOT_KEPT, OTHER_REFUSAL, REFUSALS
@@ -23,8 +24,10 @@ SIDE_BY_SIDE: Final = 4
 """Filters that are written at once for one call that waits, the first of them alone before the others."""
 _CLAIM_MARGIN_SECONDS: Final = 10.0
 """How much longer a claim holds than a filter may take (seconds)."""
-_LOOK_SECONDS: Final = 0.25
+_LOOK_SECONDS: Final = 0.1
 """How often is looked whether another process is done, while a caller waits (seconds)."""
+_LOOKS_A_CLAIM: Final = 10
+"""After how many looks is asked whether the other's claim still holds."""
 RETRY_SECONDS: Final = 60.0
 """How long a content is left alone when nobody could be asked about it (seconds)."""
 _LOG: Final = logging.getLogger(__name__)
@@ -32,6 +35,10 @@ _LOG: Final = logging.getLogger(__name__)
 _UNKEEPABLE: Final = re.compile("[\0\ud800-\udfff]")
 # A program that ran out of memory would do so again: to ask for it again is to pay for it again.
 _PASSING: Final = ("model call failed", "no model", "sandbox unavailable")
+
+
+_ELSEWHERE: Final = FrozenText(None, NOT_KEPT)
+"""What a flight ends with whose text another process is writing."""
 
 
 class Writer(Protocol):
@@ -54,16 +61,16 @@ class FreezesTexts(Protocol):
         """Those that are kept; None when nobody tells."""
         ...
 
-    def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText | None:
-        """Keeps a text unless there is one; gives the one that is kept, None when it could not be."""
+    def claim(self, key: bytes, seconds: float) -> Claim | None:
+        """Claims the writing of a text for a while, unless another process has; None when nobody tells."""
         ...
 
-    def claim(self, key: bytes, seconds: float) -> int | None:
-        """Claims the writing of a text for a while; 0 when another process has it, None when nobody tells."""
+    def freeze(self, key: bytes, frozen: FrozenText, claim: Claim) -> FrozenText | None:
+        """Keeps a text unless there is one, and ends the claim; gives the one kept, None for none."""
         ...
 
-    def give_back(self, key: bytes, claim: int) -> None:
-        """Ends a claim."""
+    def give_back(self, claim: Claim) -> None:
+        """Ends a claim under which nothing was written."""
         ...
 
 
@@ -178,8 +185,15 @@ class Filtering:
             if number == 0 and flight is not None:
                 # Alone, so that those behind it read the prefix that it has the provider cache.
                 wait([flight], max(0.0, left))
-        flights = [flight for flight in started if flight is not None]
-        wait(flights, max(0.0, until - self._monotonic()))
+        while True:
+            wait([flight for flight in started if flight is not None], max(0.0, until - self._monotonic()))
+            left = until - self._monotonic()
+            # A flight behind a reply that was joined here may end because another process is at it.
+            given_up = [at for at, flight in enumerate(started) if _is_elsewhere(flight)]
+            if not given_up or left <= 0 or self._is_closed:
+                break
+            for at in given_up:
+                started[at] = self._started(jobs[at], left)
         return [flight.result() if flight is not None and flight.done() else None for flight in started]
 
     def idle(self, seconds: float) -> bool:
@@ -255,31 +269,34 @@ class Filtering:
     def _frozen(self, job: Job, seconds: float, *, is_waited_for: bool) -> tuple[FrozenText, bool]:
         """What is kept of a job, and whether it need not be left alone for a while."""
         until = self._monotonic() + seconds
-        while True:
+        for look in count():
             found = self._store.find([job.shared_key, job.session_key])
             if found is None:
-                return FrozenText(None, NOT_KEPT), False
+                break
             known = found.get(job.session_key) or found.get(job.shared_key)
             if known is not None:
                 self.known.put(job.session_key, known)
                 return known, True
             left = until - self._monotonic()
             if left <= 0:
-                return FrozenText(None, NOT_KEPT), True
-            claim = self._store.claim(job.shared_key, self._seconds + _CLAIM_MARGIN_SECONDS)
-            if claim is None:
-                return FrozenText(None, NOT_KEPT), False
-            if claim:
-                try:
-                    return self._written(job, left)
-                finally:
-                    self._store.give_back(job.shared_key, claim)
+                return _ELSEWHERE, True
+            if look % _LOOKS_A_CLAIM == 0:
+                claim = self._store.claim(job.shared_key, self._seconds + _CLAIM_MARGIN_SECONDS)
+                if claim is None:
+                    break
+                if claim.holds:
+                    return self._claimed(job, left, claim)
             # Another process is at it. Nobody waits for a deferred one: the session's next call looks again.
             if not is_waited_for or self._closing.wait(min(_LOOK_SECONDS, left)):
-                return FrozenText(None, NOT_KEPT), True
+                return _ELSEWHERE, True
+        return FrozenText(None, NOT_KEPT), False
 
-    def _written(self, job: Job, seconds: float) -> tuple[FrozenText, bool]:
-        outcome = self._writer.write(job, seconds)
+    def _claimed(self, job: Job, seconds: float, claim: Claim) -> tuple[FrozenText, bool]:
+        try:
+            outcome = self._writer.write(job, seconds)
+        except BaseException:
+            self._store.give_back(claim)
+            raise
         self._learn(job, outcome)
         if isinstance(outcome, Written):
             made = _made(outcome.text)
@@ -289,9 +306,10 @@ class Filtering:
             made, key = FrozenText(None, refusal_of(outcome)), job.session_key
             if made.reason in _PASSING:
                 # It says nothing about the content: another time it may be written.
+                self._store.give_back(claim)
                 self._record(job, outcome, made.reason)
                 return made, False
-        kept = self._store.freeze(key, made)
+        kept = self._store.freeze(key, made, claim)
         # One that nobody has on record is never sent: it is not counted among those that may be.
         self._record(job, outcome, made.reason if kept is not None else NOT_KEPT)
         if kept is None:
@@ -318,6 +336,10 @@ class Filtering:
                 if isinstance(outcome, Written) and len(outcome.text) <= MOST_CHARS:
                     after = outcome.after_tokens
                 self._learned = self._learned.observed(job.tokens, job.tokens - after)
+
+
+def _is_elsewhere(flight: "Future[FrozenText] | None") -> bool:
+    return flight is not None and flight.done() and flight.result() is _ELSEWHERE
 
 
 def refusal_of(refused: Refused) -> str:

@@ -65,12 +65,14 @@ class SessionFacts:
 
     Attributes:
         previous_tokens: The size of its last request (tokens).
+        longest_ttl: The longest time to live that it asked for (seconds).
         qualified: Requests that met the triggers.
         calls: Calls to the model, made or reserved.
         explored: Those of them that were made to learn from.
     """
 
     previous_tokens: int = 0
+    longest_ttl: int = 0
     qualified: int = 0
     calls: int = 0
     explored: int = 0

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from pinch_server.core.extraction.candidate_gate import Around, Candidate, Gate, Known, capped, gate_of
 from pinch_server.core.extraction.classes import classify
-from pinch_server.core.extraction.cold import PastCall, certain_state
+from pinch_server.core.extraction.cold import LONGEST_SECONDS, PastCall, certain_state
 from pinch_server.core.extraction.considered import Considering, ExtractionCall, Found, Note
 from pinch_server.core.extraction.economics import (
     GOAL_TOKENS,
@@ -199,6 +199,10 @@ class Weighing:
         return expected_reuses(messages, self.learned.mean_repeats, was_seen=seen is not Seen.NOWHERE)
 
 
+def _is_short(ttl_seconds: int | None) -> bool:
+    return ttl_seconds is not None and ttl_seconds < LONGEST_SECONDS
+
+
 def _left(seat: Seat, text: str) -> float:
     """The share of a result that its excerpt is, or will be (0 to 1 and more)."""
     if seat.elided_tokens is not None:
@@ -209,8 +213,12 @@ def _left(seat: Seat, text: str) -> float:
 class RemembersCalls(Protocol):
     """Knows the last calls of sessions."""
 
-    def recent(self, session: str) -> Sequence[PastCall] | None:
-        """A session's last calls, newest first; None when nobody tells."""
+    def recent(self, session: str, tenant: str | None) -> Sequence[PastCall] | None:
+        """A tenant's session's last calls, newest first; None when nobody tells."""
+        ...
+
+    def longest_ttl(self, session: str, tenant: str | None) -> int | None:
+        """The longest time to live that it ever asked for; 0 for none, None when nobody tells (seconds)."""
         ...
 
 
@@ -235,7 +243,9 @@ class Weigher:
         alias = f"{call.tenant}\0{tally.digest(min(2, len(tally.messages))).hex()}"
         session = f"{call.tenant}\0{call.session}" if call.session else alias
         facts = self._sessions.get(session) or SessionFacts()
-        reading = certain_state(call.cache, call.now_micros, self._past(call, alias))
+        reading = certain_state(
+            call.cache, call.now_micros, self._past(call, alias), self._longest_ttl(call, facts)
+        )
         state = reading.state
         goal = goal_text(tally.messages)
         total = call.plan.stats.original_tokens
@@ -254,6 +264,7 @@ class Weigher:
             ),
         )
         if not call.is_dry:
+            facts.longest_ttl = max(facts.longest_ttl, call.cache.ttl_seconds or 0)
             facts.previous_tokens = total
             facts.qualified += opened.fires and not opened.is_sweeping
             self._sessions.put(session, facts)
@@ -293,6 +304,16 @@ class Weigher:
         told = told_text(call.tally.messages, policy.context, policy.context_messages)
         return counter.tokens(counter.units([told])[0])
 
+    def _longest_ttl(self, call: ExtractionCall, facts: SessionFacts) -> int:
+        """The longest time to live that a session asked for; where nobody tells, the longest there is."""
+        cache = call.cache
+        if cache.state is not None or not _is_short(cache.ttl_seconds):
+            return 0
+        if self._past_calls is None or call.session is None:
+            return facts.longest_ttl
+        longest = self._past_calls.longest_ttl(call.session, call.owner)
+        return max(facts.longest_ttl, LONGEST_SECONDS if longest is None else longest)
+
     def _past(self, call: ExtractionCall, alias: str) -> Sequence[PastCall]:
         """The session's last calls, and when a conversation that began alike was last seen here.
 
@@ -304,7 +325,7 @@ class Weigher:
             self._called.put(alias, call.now_micros)
         if self._past_calls is None or call.session is None or call.cache.state is not None:
             return ()
-        past = self._past_calls.recent(call.session)
+        past = self._past_calls.recent(call.session, call.owner)
         if not past:
             return ()
         is_later = seen is not None and seen > past[0].at_micros

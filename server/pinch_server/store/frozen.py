@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Event
 from typing import Final
 
-from sqlalchemy import Connection, Engine, Table, delete, select, update
+from sqlalchemy import Connection, Delete, Engine, Table, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
-from pinch_server.core.extraction.frozen import FrozenText, Settled
+from pinch_server.core.extraction.frozen import Claim, FrozenText, Settled
 from pinch_server.store.engine import writing
 from pinch_server.store.tables import extraction_forms, extraction_texts
 from pinch_server.store.waiting import WAIT_SECONDS, GoneError, Waiting
@@ -52,21 +52,27 @@ class DatabaseFrozen:
         """The texts of those keys that have one, or a refusal; None when nobody tells in time."""
         return self._waiting.ask(lambda _gone: self._find(keys))
 
-    def freeze(self, key: bytes, frozen: FrozenText) -> FrozenText | None:
+    def freeze(self, key: bytes, frozen: FrozenText, claim: Claim) -> FrozenText | None:
         """Keeps a text unless there is one; gives the one that is kept, None when the database does not.
 
         It was paid for, and no caller waits for it: it takes the time that the database takes.
+
+        Args:
+            key: The text's key.
+            frozen: The text.
+            claim: The claim under which it was written; it ends with it.
         """
         row = {"key": key, "text": frozen.text, "reason": frozen.reason, "used_at": self._now()}
         try:
             with writing(self._engine) as connection:
                 self._insert(connection, extraction_texts, [row])
+                connection.execute(_ending(claim))
             return self._find([key])[key]
         except (SQLAlchemyError, KeyError) as error:
             _LOG.warning("a frozen text cannot be kept: %s", type(error).__name__)
             return None
 
-    def claim(self, key: bytes, seconds: float) -> int | None:
+    def claim(self, key: bytes, seconds: float) -> Claim | None:
         """Claims the writing of a text, so that no other process pays for it meanwhile.
 
         Args:
@@ -74,7 +80,7 @@ class DatabaseFrozen:
             seconds: How long the claim holds, unless it is given back (seconds).
 
         Returns:
-            What the claim is given back with; 0 when another holds it, None when the database does not tell.
+            The claim, which does not hold where another has it; None when the database does not tell.
         """
         now, table, row = self._now(), extraction_texts, _claim_key(key)
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
@@ -86,18 +92,16 @@ class DatabaseFrozen:
         ).returning(table.c.key)
         try:
             with writing(self._engine) as connection:
-                return now if connection.execute(claimed).first() is not None else 0
+                return Claim(row, now, holds=connection.execute(claimed).first() is not None)
         except SQLAlchemyError as error:
             _LOG.warning("nobody knows who writes a text: %s", type(error).__name__)
             return None
 
-    def give_back(self, key: bytes, claim: int) -> None:
-        """Ends a claim, unless its time was over and another has it."""
-        table = extraction_texts
-        ours = (table.c.key == _claim_key(key)) & (table.c.used_at == claim)
+    def give_back(self, claim: Claim) -> None:
+        """Ends a claim under which nothing was written."""
         try:
             with writing(self._engine) as connection:
-                connection.execute(delete(table).where(ours))
+                connection.execute(_ending(claim))
         except SQLAlchemyError as error:
             _LOG.warning("a claim is held until its time is over: %s", type(error).__name__)
 
@@ -172,6 +176,12 @@ class DatabaseFrozen:
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
         insert = dialect.insert(table).on_conflict_do_nothing(index_elements=["key"])
         connection.execute(insert, [dict(row) for row in rows])
+
+
+def _ending(claim: Claim) -> Delete:
+    """Ends a claim, unless its time was over and another has it."""
+    row = extraction_texts.c
+    return delete(extraction_texts).where(row.key == claim.row, row.used_at == claim.since)
 
 
 def _claim_key(key: bytes) -> bytes:

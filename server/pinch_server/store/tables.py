@@ -65,6 +65,8 @@ prune_decisions = Table(
     Column("sent_before_tokens", BigInteger),
     Column("unchanged_prefix_tokens", BigInteger),
     Column("trimmed_tools", Text),
+    Column("tenant_hash", Text),
+    Column("cache_ttl_seconds", BigInteger),
     Column("outcome", Text, nullable=False, server_default=PENDING),
     Column("reported_at", BigInteger),
     Column("outcome_model", Text),

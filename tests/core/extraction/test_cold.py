@@ -93,3 +93,12 @@ def test_a_doubt_is_decided_for_warm(past: tuple[PastCall, ...]) -> None:
 def test_a_read_of_nothing_is_no_cold_cache() -> None:
     """A call that read nothing says nothing of the prefix now: it has just been written."""
     assert state(ago(10, cached=0, written=40_000), ago(9_000, cached=30_000)) is CacheState.WARM
+
+
+@pytest.mark.parametrize(
+    ("longest", "state"), [(0, CacheState.COLD), (300, CacheState.COLD), (3_600, CacheState.WARM)]
+)
+def test_what_was_written_for_longer_may_still_be_there(longest: int, state: CacheState) -> None:
+    """A session that once asked for an hour is not cold after five minutes, whatever it asks for now."""
+    cache = CacheContext(last_call_unix_micros=NOW - 400 * SECOND, ttl_seconds=300)
+    assert certain_state(cache, NOW, (), longest).state is state

@@ -55,13 +55,20 @@ class Reading:
     idle_seconds: float | None = None
 
 
-def certain_state(cache: CacheContext, now_micros: int, past: Sequence[PastCall] = ()) -> Reading:
+def certain_state(
+    cache: CacheContext,
+    now_micros: int,
+    past: Sequence[PastCall] = (),
+    longest_ttl: int = 0,
+) -> Reading:
     """What the cache holds: as the caller says, else as the last calls and what was billed for them tell.
 
     Args:
         cache: What the caller knows.
         now_micros: The time (microseconds since the Unix epoch).
         past: The session's last calls, newest first.
+        longest_ttl: The longest time to live that the session ever asked for: what was written for so long
+            may still be there (seconds).
     """
     last = max(
         (at for at in (cache.last_call_unix_micros, *(call.at_micros for call in past)) if at is not None),
@@ -72,7 +79,7 @@ def certain_state(cache: CacheContext, now_micros: int, past: Sequence[PastCall]
         return Reading(cache.state, idle)
     if _has_none(past):
         return Reading(CacheState.NONE, idle)
-    ttl = LONGEST_SECONDS if cache.ttl_seconds is None else cache.ttl_seconds
+    ttl = LONGEST_SECONDS if cache.ttl_seconds is None else max(cache.ttl_seconds, longest_ttl)
     is_gone = idle is not None and idle >= ttl + MARGIN_SECONDS
     return Reading(CacheState.COLD if is_gone else CacheState.WARM, idle)
 

@@ -23,6 +23,7 @@ class ExtractionCall:
         limits: What may ship.
         tenant: Whose call it is; tenants share nothing.
         session: The hash of its session; None without one.
+        owner: The hash of its tenant, as decisions have it; None where callers are not told apart.
         rates: What the agent's model charges; None where the caller did not say.
         cache: What the caller knows of the provider's cache.
         now_micros: The time (microseconds since the Unix epoch).
@@ -35,6 +36,7 @@ class ExtractionCall:
     limits: Limits
     tenant: str
     session: str | None
+    owner: str | None
     rates: Rates | None
     cache: CacheContext
     now_micros: int

@@ -24,6 +24,21 @@ class FrozenText:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to write a text, for a while.
+
+    Attributes:
+        row: Names it where it is kept.
+        since: When it was made (microseconds since the Unix epoch).
+        holds: Whether it holds: else another has it.
+    """
+
+    row: bytes
+    since: int
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Settled:
     """In which forms results are sent.
 
