@@ -1,5 +1,6 @@
 """The journal's format: what was written is read, and nothing else, whatever the bytes."""
 
+import json
 from zlib import crc32
 
 import pytest
@@ -31,6 +32,20 @@ def test_every_record_is_read_as_it_was_written(decision: Decision, outcome: Out
     parsed = parse_lines(data, 10)
     assert parsed.records == (decision, outcome)
     assert (parsed.lines, parsed.damaged, parsed.size) == (2, 0, len(data))
+
+
+@pytest.mark.parametrize("kind", [_LINE, _NEXT])
+def test_fields_of_another_version_do_no_harm(kind: bytes) -> None:
+    """A record with fields that a newer version added is read without them, and one without those it added."""
+    text = kind[9:-1]
+    newer = _sealed(text[:-1] + b',"of_the_future":{"deep":[1]}}')
+    assert parse_lines(newer, 1).records == parse_lines(kind, 1).records
+    older = json.loads(text[2:])
+    for name in ("tenant_hash", "cache_ttl_seconds", "trimmed_tools"):
+        older.pop(name, None)
+    assert (
+        parse_lines(_sealed(text[:2] + json.dumps(older).encode()), 1).records == parse_lines(kind, 1).records
+    )
 
 
 def test_unpaired_surrogates_become_question_marks() -> None:
