@@ -8,13 +8,17 @@ from pinch_server.core.extraction.candidate_gate import Gate
 from pinch_server.core.extraction.request_gate import FireOn
 from pinch_server.core.extraction.slugs import LONGER_THAN_ANY
 from pinch_server.core.pricing import CacheContext, CacheState
-from pinch_server.decide import CallContext
+from pinch_server.decide import CallContext, Decided
 from pinch_server.extract.consideration import TOO_LONG
 from pinch_server.store.tables import extraction_texts
 from tests.core.builders import user
 from tests.extract.sessions import POLICY, Scripted, replica, session
 
 CHAT = session(5)
+
+
+def extracted(decided: Decided) -> list[int]:
+    return [edit.message for edit in decided.edits if edit.is_extracted]
 
 
 def test_a_text_longer_than_the_elision_is_not_sent(engine: Engine) -> None:
@@ -51,3 +55,19 @@ def test_size_passes_over_advice_and_over_no_ban(engine: Engine) -> None:
         told = running.call([user("another turn"), *CHAT[1:]], context=warm).considering
         assert Gate.ADVISORY in {one.gate for one in told}
         assert running.writer.asked
+
+
+def test_what_is_frozen_is_sent_where_the_conversation_has_no_words(engine: Engine) -> None:
+    """Without a word to go by no filter is written, and what is there is sent all the same."""
+    with replica(engine) as running:
+        assert extracted(running.call(CHAT))
+        assert running.filtering.idle(60)
+        before = len(running.writer.asked)
+        wordless = running.call([user("a b"), *CHAT[1:]])
+        again = running.call([user("a b"), *CHAT[1:]])
+        other = running.call([user("a b"), *session(5, name="unseen")[1:]])
+        assert running.filtering.idle(60)
+        assert len(running.writer.asked) == before
+    assert extracted(wordless) == extracted(again) != []
+    gates = {one.gate for one in other.considering if one.tokens > 1_000}
+    assert gates == {Gate.NO_KEYWORDS, Gate.CACHED_PREFIX}

@@ -153,7 +153,8 @@ def test_a_model_s_filter_ships(tmp_path: Path, server: ModelServer) -> None:
         assert metric(app, 'pinch_extraction_filters_total{filter="accepted"}') >= len(texts)
         assert metric(app, 'pinch_extraction_calls_total{call="answered"}') >= len(texts)
         assert metric(app, "pinch_extraction_cost_usd_total") > 0
-        assert metric(app, "pinch_extraction_value_usd_total") > 0
+        value = metric(app, "pinch_extraction_value_usd_total")
+        assert value > metric(app, "pinch_extraction_beyond_excerpt_usd_total") > 0
 
 
 def test_two_replicas_on_one_database_ship_the_same(
@@ -278,6 +279,15 @@ def test_without_leave_a_caching_backend_is_declined(tmp_path: Path, server: Mod
         }
         assert {one.cache_state for one in told} == {pb.CACHE_STATE_WARM}
         assert metric(app, 'pinch_extraction_considered_total{gate="economic_gate"}') == len(told)
+    assert server.requests == []
+
+
+def test_without_a_model_results_are_projected(tmp_path: Path, server: ModelServer) -> None:
+    """`deterministic` asks nobody, whatever the provider caches, and ships what the projection keeps."""
+    with serving(tmp_path, server, strategy="deterministic", economic_gate=True) as app:
+        reply = called(app, CHAT, cache=pb.CacheContext())
+        assert extractions(reply)
+        assert judged(CHAT, reply) == []
     assert server.requests == []
 
 

@@ -28,6 +28,7 @@ def test_nothing_yet_is_zero() -> None:
     assert (found.calls, found.considered, found.sent_fresh, found.saved_tokens) == (0, 0, 0, 0)
     assert (found.call_faults, found.suppressed, found.filters) == ({}, {}, {})
     assert (found.cost_usd, found.value_usd, found.net_usd) == ("0.000000",) * 3
+    assert (found.beyond_excerpt_usd, found.net_beyond_excerpt_usd) == ("0.000000",) * 2
     assert (found.reasons, found.notes, found.fallbacks, found.repairs) == ({}, {}, {}, {})
     assert (found.lookups, found.calls_avoided, found.top_reason) == (0, 0, "")
     assert found.hit_share is found.mean_call_seconds is found.median_call_seconds is None
@@ -71,11 +72,16 @@ def test_the_net_value_is_that_of_the_figures_shown() -> None:
     """Net is the rounded gross value less the rounded cost, below zero where the calls cost more."""
     metrics = Metrics(version="0")
     metrics.extraction.model_called("answered", cost_usd=0.0020014, latency_ms=900.0, tokens=NO_TOKENS)
-    metrics.extraction.extraction_sent(is_fresh=True, saved_tokens=300, value_usd=0.0010006)
-    metrics.extraction.extraction_sent(is_fresh=False, saved_tokens=300, value_usd=0.0)
+    metrics.extraction.extraction_sent(
+        is_fresh=True, saved_tokens=300, value_usd=0.0010006, beyond_excerpt_usd=0.0002
+    )
+    metrics.extraction.extraction_sent(
+        is_fresh=False, saved_tokens=300, value_usd=0.0, beyond_excerpt_usd=0.0003
+    )
     found = extraction_summary(metrics.collect())
     assert (found.sent_fresh, found.sent_replayed, found.saved_tokens) == (1, 1, 600)
     assert (found.value_usd, found.cost_usd, found.net_usd) == ("0.001001", "0.002001", "-0.001000")
+    assert (found.beyond_excerpt_usd, found.net_beyond_excerpt_usd) == ("0.000500", "-0.001501")
 
 
 def test_what_was_found_spares_calls() -> None:

@@ -36,7 +36,7 @@ def test_every_record_is_read_as_it_was_written(decision: Decision, outcome: Out
 
 @pytest.mark.parametrize("kind", [_LINE, _NEXT])
 def test_fields_of_another_version_do_no_harm(kind: bytes) -> None:
-    """A record with fields that a newer version added is read without them, and one without those it added."""
+    """A record is read without the fields that a newer version added, and without those of an older's."""
     text = kind[9:-1]
     newer = _sealed(text[:-1] + b',"of_the_future":{"deep":[1]}}')
     assert parse_lines(newer, 1).records == parse_lines(kind, 1).records

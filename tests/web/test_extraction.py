@@ -112,6 +112,9 @@ def test_the_state_says_what_the_metrics_say(service: Extracting) -> None:
     assert found["cost_usd"] == f"{metrics['cost_usd_total', '']:.6f}"
     assert found["value_usd"] == f"{metrics['value_usd_total', '']:.6f}"
     assert Decimal(found["net_usd"]) == Decimal(found["value_usd"]) - Decimal(found["cost_usd"])
+    beyond = Decimal(found["beyond_excerpt_usd"])
+    assert beyond <= Decimal(found["value_usd"])
+    assert Decimal(found["net_beyond_excerpt_usd"]) == beyond - Decimal(found["cost_usd"])
     assert found["median_call_seconds"] > 0
 
 
@@ -129,7 +132,7 @@ def told(amount: str) -> str:
 
 
 def figures(browser: Browser) -> dict[str, str]:
-    names = ("sent", "sent-aside", "calls", "calls-aside", "cost", "value", "value-aside", "net")
+    names = ("sent", "sent-aside", "calls", "calls-aside", "cost", "value", "value-aside", "net", "net-aside")
     return {name: browser.text(f"#extraction-{name}") for name in names}
 
 
@@ -145,6 +148,8 @@ def expected(found: Any) -> dict[str, str]:
         "value": told(found["value_usd"]),
         "value-aside": f"{found['saved_tokens']:,} tokens shorter than they came",
         "net": told(found["net_usd"]),
+        "net-aside": "against results sent whole; "
+        f"{told(found['net_beyond_excerpt_usd'])} against the excerpts",
     }
 
 

@@ -59,7 +59,9 @@ class ExtractionObserver(FilteringObserver, Protocol):
         """Counts a result that is sent as an excerpt since its form is lost, out of reach or does not fit."""
         ...
 
-    def extraction_sent(self, *, is_fresh: bool, saved_tokens: int, value_usd: float) -> None:
+    def extraction_sent(
+        self, *, is_fresh: bool, saved_tokens: int, value_usd: float, beyond_excerpt_usd: float
+    ) -> None:
         """Counts a result that is sent extracted, for the first time or again."""
         ...
 
@@ -258,10 +260,13 @@ class Consideration:
         if not self._call.is_dry:
             now, later = PromptPrices.of(self._call.rates).values(self._weighing.state)
             saved = seat.tokens - after
+            rate = (now if is_fresh else later) / _MILLION
+            beyond = (seat.elided_tokens or after) - after
             self._parts.observer.extraction_sent(
                 is_fresh=is_fresh,
                 saved_tokens=saved,
-                value_usd=saved * (now if is_fresh else later) / _MILLION,
+                value_usd=saved * rate,
+                beyond_excerpt_usd=beyond * rate,
             )
         if told.gate is Gate.CACHED_PREFIX:
             told = replace(told, gate=Gate.REPLAYED_SESSION, found=Found.TEXT)

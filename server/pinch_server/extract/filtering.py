@@ -273,9 +273,8 @@ class Filtering:
             found = self._store.find([job.shared_key, job.session_key])
             if found is None:
                 break
-            known = found.get(job.session_key) or found.get(job.shared_key)
+            known = self._known(job, found)
             if known is not None:
-                self.known.put(job.session_key, known)
                 return known, True
             left = until - self._monotonic()
             if left <= 0:
@@ -291,8 +290,20 @@ class Filtering:
                 return _ELSEWHERE, True
         return FrozenText(None, NOT_KEPT), False
 
+    def _known(self, job: Job, found: Mapping[bytes, FrozenText]) -> FrozenText | None:
+        """What is kept of a job; remembered."""
+        known = found.get(job.session_key) or found.get(job.shared_key)
+        if known is not None:
+            self.known.put(job.session_key, known)
+        return known
+
     def _claimed(self, job: Job, seconds: float, claim: Claim) -> tuple[FrozenText, bool]:
         try:
+            # Who had the claim may have ended it after the look and before this one was made.
+            known = self._known(job, self._store.find([job.shared_key, job.session_key]) or {})
+            if known is not None:
+                self._store.give_back(claim)
+                return known, True
             outcome = self._writer.write(job, seconds)
         except BaseException:
             self._store.give_back(claim)

@@ -126,6 +126,12 @@ class ExtractionMetrics:
             " less the cost it is the net value.",
             (),
         ).labels()
+        self._beyond = counter(
+            "pinch_extraction_beyond_excerpt_usd_total",
+            "What they were shorter than the excerpts that would have been sent instead was worth, in USD, at"
+            " the same rates; less the cost it is what extraction changed the bill by.",
+            (),
+        ).labels()
         self._full = counter(
             "pinch_extraction_queue_full_total",
             "Results that no filter was written for because too many waited for one.",
@@ -147,17 +153,21 @@ class ExtractionMetrics:
         """Counts a result that is sent as an excerpt and may have been sent extracted."""
         self._fallbacks[why].inc()
 
-    def extraction_sent(self, *, is_fresh: bool, saved_tokens: int, value_usd: float) -> None:
+    def extraction_sent(
+        self, *, is_fresh: bool, saved_tokens: int, value_usd: float, beyond_excerpt_usd: float
+    ) -> None:
         """Counts a result that is sent extracted.
 
         Args:
             is_fresh: Whether for the first time.
             saved_tokens: By how much it is shorter than it came (tokens).
             value_usd: What that is worth in this call (USD).
+            beyond_excerpt_usd: What it is worth by how much it is shorter than its excerpt (USD).
         """
         self._sent[SENT[0] if is_fresh else SENT[1]].inc()
         self._saved.inc(max(0, saved_tokens))
         self._value.inc(max(0.0, value_usd))
+        self._beyond.inc(max(0.0, beyond_excerpt_usd))
 
     def filter_written(self, record: FilterRecord) -> None:
         """Counts a filter that was run, or could not be had."""

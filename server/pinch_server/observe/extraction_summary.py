@@ -59,6 +59,8 @@ class ExtractionSummary:
         cost_usd: What the calls cost (USD, six decimals).
         value_usd: What the saved tokens were worth (USD, six decimals).
         net_usd: The value less the cost (USD, six decimals).
+        beyond_excerpt_usd: What being shorter than the excerpts sent otherwise was worth (USD, six decimals).
+        net_beyond_excerpt_usd: That less the cost: what the bill changed by (USD, six decimals).
     """
 
     calls: int
@@ -84,6 +86,8 @@ class ExtractionSummary:
     cost_usd: str
     value_usd: str
     net_usd: str
+    beyond_excerpt_usd: str
+    net_beyond_excerpt_usd: str
 
 
 def extraction_summary(metrics: Iterable[Metric]) -> ExtractionSummary:
@@ -106,7 +110,7 @@ def extraction_summary(metrics: Iterable[Metric]) -> ExtractionSummary:
     timed = totals["call_seconds_count"]
     lookups = sum(found.values())
     hits = found.get(Found.TEXT, 0) + found.get(Found.REFUSAL, 0)
-    cost, value = _usd(totals["cost_usd"]), _usd(totals["value_usd"])
+    cost, value, beyond = (_usd(totals[name]) for name in ("cost_usd", "value_usd", "beyond_excerpt_usd"))
     return ExtractionSummary(
         calls=sum(count for call, count in calls.items() if call not in NOT_SENT),
         truncated=calls.get("truncated", 0),
@@ -132,6 +136,8 @@ def extraction_summary(metrics: Iterable[Metric]) -> ExtractionSummary:
         value_usd=str(value),
         # Of the rounded ones, so that the three figures agree to the last digit.
         net_usd=str(value - cost),
+        beyond_excerpt_usd=str(beyond),
+        net_beyond_excerpt_usd=str(beyond - cost),
     )
 
 

@@ -264,6 +264,8 @@ def _extraction() -> dict[str, Any]:
             "cost_usd": usd,
             "value_usd": usd,
             "net_usd": usd,
+            "beyond_excerpt_usd": usd,
+            "net_beyond_excerpt_usd": usd,
         }
     ) | {"description": "What extraction did since the service started; null while `extract.enabled` is off."}
 

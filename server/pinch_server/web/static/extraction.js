@@ -33,6 +33,7 @@ export function show(found) {
     at(name).replaceChildren(dollars, el("small", {}, decimals));
   }
   at("net").classList.toggle("problem", found.net_usd.startsWith("-"));
+  at("net-aside").textContent = `against results sent whole; ${money(found.net_beyond_excerpt_usd).join("")} against the excerpts`;
   at("value-aside").textContent = `${count(found.saved_tokens)} tokens shorter than they came`;
   rows("extraction-suppressed", found.suppressed, GATES);
   rows("extraction-reasons", found.reasons, REASONS);
