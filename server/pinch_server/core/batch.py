@@ -67,8 +67,9 @@ class Batch:
         starts: Where each identifier stands.
         ends: Where it ends.
         hashes: A hash of it; those of equal words are equal.
-        words: Its first word and its last one.
-        edges: Where each word begins, and where it ends, in an identifier or not.
+        part_rows: For each word of four characters or more in an identifier the row of that.
+        part_starts: Where it begins.
+        part_ends: Where it ends.
         failures: Where words of failure stand.
     """
 
@@ -76,8 +77,9 @@ class Batch:
     starts: Ints
     ends: Ints
     hashes: Hashes
-    words: tuple[Ints, Ints]
-    edges: Ints
+    part_rows: Ints
+    part_starts: Ints
+    part_ends: Ints
     failures: Ints
 
     @classmethod
@@ -104,43 +106,33 @@ class Batch:
         head = bytes_at[begin]
         marked = _marked(codes, bytes_at, head, begin, end)
         rows, begin, end = rows.take(marked), begin.take(marked), end.take(marked)
+        row_of = np.full(len(firsts) + 1, -1, dtype=np.int64)
+        row_of[1 + rows] = np.arange(len(rows))
+        long = (ends - starts >= _PART_CHARS).nonzero()[0]
+        parts = row_of.take(opens.cumsum().take(long))
+        own = (parts >= 0).nonzero()[0]
+        parts, long = parts.take(own), long.take(own)
         return cls(
             codes,
             begin,
             end,
             _hashes(bytes_at, head.take(marked), begin, end),
-            (firsts.take(rows), lasts.take(rows)),
-            edges.reshape(-1, 2),
+            parts,
+            starts.take(long),
+            ends.take(long),
             _failures(bytes_at, small, ends),
         )
 
-    def parts(self, rows: Ints) -> tuple[Ints, Hashes]:
-        """The row and a hash of each word of four characters or more in the identifiers of some rows."""
-        firsts = self.words[0].take(rows)
-        counts = self.words[1].take(rows) - firsts
-        counts += 1
-        places = counts.cumsum() - counts
-        hashes = np.empty(int(counts.sum()), dtype=np.uint64)
-        is_part = np.ones(len(hashes), dtype=np.bool_)
-        # An identifier of one word has its hash already.
-        alone = (counts == 1).nonzero()[0]
-        hashes[places.take(alone)] = self.hashes.take(rows.take(alone))
-        many = (counts > 1).nonzero()[0]
-        own_counts = counts.take(many)
-        steps = np.arange(int(own_counts.sum()))
-        steps -= (own_counts.cumsum() - own_counts).repeat(own_counts)
-        words = firsts.take(many).repeat(own_counts) + steps
-        steps += places.take(many).repeat(own_counts)
-        edges = self.edges.take(words, axis=0)
-        is_long = edges[:, 1] - edges[:, 0] >= _PART_CHARS
-        is_part[steps] = is_long
-        long = is_long.nonzero()[0]
-        edges = edges.take(long, axis=0)
-        starts, ends = edges[:, 0], edges[:, 1]
+    def parts(self, is_wanted: NDArray[np.bool_]) -> tuple[Ints, Hashes]:
+        """The row and a hash of each word of four characters or more in some identifiers.
+
+        Args:
+            is_wanted: For each row whether it is one of them.
+        """
+        wanted = is_wanted.take(self.part_rows).nonzero()[0]
+        starts, ends = self.part_starts.take(wanted), self.part_ends.take(wanted)
         bytes_at = eights(self.codes)
-        hashes[steps.take(long)] = _hashes(bytes_at, bytes_at[starts], starts, ends)
-        parts = is_part.nonzero()[0]
-        return rows.repeat(counts).take(parts), hashes.take(parts)
+        return self.part_rows.take(wanted), _hashes(bytes_at, bytes_at[starts], starts, ends)
 
 
 def _opens(codes: Codes, starts: Ints, ends: Ints) -> NDArray[np.bool_]:

@@ -167,8 +167,7 @@ def _parts(found: Sequence[Batch], is_first: NDArray[np.bool_]) -> tuple[Ints, H
     hashes: list[Hashes] = []
     before = 0
     for batch in found:
-        own = is_first[before : before + len(batch.starts)].nonzero()[0]
-        own_rows, own_hashes = batch.parts(own)
+        own_rows, own_hashes = batch.parts(is_first[before : before + len(batch.starts)])
         own_rows += before
         rows.append(own_rows)
         hashes.append(own_hashes)
