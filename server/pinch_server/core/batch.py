@@ -109,18 +109,18 @@ class Batch:
         row_of = np.full(len(firsts) + 1, -1, dtype=np.int64)
         row_of[1 + rows] = np.arange(len(rows))
         long = (ends - starts >= _PART_CHARS).nonzero()[0]
+        long_ends = ends.take(long)
         parts = row_of.take(opens.cumsum().take(long))
         own = (parts >= 0).nonzero()[0]
-        parts, long = parts.take(own), long.take(own)
         return cls(
             codes,
             begin,
             end,
             _hashes(bytes_at, head.take(marked), begin, end),
-            parts,
-            starts.take(long),
-            ends.take(long),
-            _failures(bytes_at, small, ends),
+            parts.take(own),
+            starts.take(long.take(own)),
+            long_ends.take(own),
+            _failures(bytes_at, small, long_ends),
         )
 
     def parts(self, is_wanted: NDArray[np.bool_]) -> tuple[Ints, Hashes]:
@@ -256,7 +256,7 @@ def _failures(bytes_at: Hashes, small: Codes, ends: Ints) -> Ints:
     Args:
         bytes_at: The eight bytes from each place on.
         small: The stretch in small letters.
-        ends: Where words end.
+        ends: Where words of four characters or more end: no word of failure is shorter.
     """
     second, last = small.take(ends - 2), small.take(ends - 1)
     may_be = np.logical_or.reduce((second == _PAIRS[:, :, 0]) & (last == _PAIRS[:, :, 1]))
