@@ -167,6 +167,13 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     assert found[-1].startswith("server.listen (PINCH_SERVER__LISTEN): '0.0.0.0:1' lets other machines in")
 
 
+@pytest.mark.parametrize("name", ["PINCH_EXTRACT__MODEL__API_KEY", "PINCH_RELEVANCE__API_KEY"])
+def test_a_key_may_end_as_files_of_secrets_do(name: str) -> None:
+    """A line break after a key is not part of it: with it no header could be sent."""
+    settings = load_settings(None, {name: "sk-1\n"})
+    assert "sk-1" in (settings.extract.model.api_key, settings.relevance.api_key)
+
+
 def test_a_problem_names_the_source_it_came_from(tmp_path: Path) -> None:
     """A bad value from the environment is not blamed on the file that sets the same key well."""
     path = write(tmp_path, "budget_tokens = 5")

@@ -14,12 +14,12 @@ _VERSION: Final = "2023-06-01"
 
 class _Block(msgspec.Struct):
     type: str
-    text: str = ""
+    text: str | None = None
 
 
 class _Usage(msgspec.Struct):
-    input_tokens: Tokens = 0
-    output_tokens: Tokens = 0
+    input_tokens: Tokens | None = None
+    output_tokens: Tokens | None = None
     cache_read_input_tokens: Tokens | None = None
     cache_creation_input_tokens: Tokens | None = None
 
@@ -27,7 +27,7 @@ class _Usage(msgspec.Struct):
 class _Reply(msgspec.Struct):
     content: list[_Block]
     stop_reason: str | None = None
-    usage: _Usage = msgspec.field(default_factory=_Usage)
+    usage: _Usage | None = None
 
 
 _DECODER: Final = msgspec.json.Decoder(_Reply)
@@ -67,13 +67,13 @@ class Anthropic:
             reply = _DECODER.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UnreadableError from error
-        usage = reply.usage
+        usage = reply.usage or _Usage()
         return Read(
-            "".join(block.text for block in reply.content if block.type == "text"),
+            "".join(block.text or "" for block in reply.content if block.type == "text"),
             reply.stop_reason == "max_tokens",
             Usage(
-                usage.input_tokens,
-                usage.output_tokens,
+                usage.input_tokens or 0,
+                usage.output_tokens or 0,
                 usage.cache_read_input_tokens or 0,
                 usage.cache_creation_input_tokens or 0,
             ),

@@ -13,8 +13,20 @@ OWN_HOST: Final = "api.openai.com"
 """There the cap of a reply has another name: newer models refuse the old one."""
 
 
+class _Part(msgspec.Struct):
+    type: str = ""
+    text: str | None = None
+
+
 class _Message(msgspec.Struct):
-    content: str | None = None
+    content: str | list[_Part] | None = None
+
+    @property
+    def text(self) -> str:
+        """What was said; some servers give it in parts, beside those of the model's reasoning."""
+        if isinstance(self.content, list):
+            return "".join(part.text or "" for part in self.content if part.type == "text")
+        return self.content or ""
 
 
 class _Choice(msgspec.Struct):
@@ -27,8 +39,8 @@ class _Details(msgspec.Struct):
 
 
 class _Usage(msgspec.Struct):
-    prompt_tokens: Tokens = 0
-    completion_tokens: Tokens = 0
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
     prompt_tokens_details: _Details | None = None
 
 
@@ -85,9 +97,10 @@ class OpenAI:
             raise UnreadableError
         (choice, *_), usage = reply.choices, reply.usage or _Usage()
         details = usage.prompt_tokens_details
-        cached = min((details.cached_tokens if details else None) or 0, usage.prompt_tokens)
+        asked, answered = usage.prompt_tokens or 0, usage.completion_tokens or 0
+        cached = min((details.cached_tokens if details else None) or 0, asked)
         return Read(
-            choice.message.content or "",
+            choice.message.text,
             choice.finish_reason == "length",
-            Usage(usage.prompt_tokens - cached, usage.completion_tokens, cached),
+            Usage(asked - cached, answered, cached),
         )

@@ -130,6 +130,18 @@ def _can_be_read(rest: str) -> bool:
     return port is None or (port[1].isascii() and port[1].isdecimal() and int(port[1]) <= _LAST_PORT)
 
 
+def header_key(key: str) -> str:
+    """A key that can stand in a header, without the line break that files of secrets end in.
+
+    Raises:
+        ValueError: It has characters that no header takes.
+    """
+    key = key.strip()
+    if not key.isascii() or not key.isprintable():
+        raise ValueError("the key (not shown) is not legal; give printable ASCII characters, or nothing")
+    return key
+
+
 def hash_key(key: str) -> str:
     """A key that is long enough, or empty.
 

@@ -39,9 +39,11 @@ class ExtractModelSettings(BaseModel, frozen=True, extra="forbid"):
     name: Annotated[str, Told("a name that the endpoint knows")] = Field(
         default="claude-haiku-4-5", description="The model that writes the filters."
     )
-    api_key: Annotated[str, Told("any text, or empty", "", lambda _: checks.HIDDEN)] = Field(
-        default="", repr=False, description="Key of the endpoint; empty: none."
-    )
+    api_key: Annotated[
+        str,
+        AfterValidator(checks.header_key),
+        Told("printable ASCII characters, or empty", "", lambda _: checks.HIDDEN),
+    ] = Field(default="", repr=False, description="Key of the endpoint; empty: none.")
     auth: Literal["auto", "bearer", "x-api-key"] = Field(
         default="auto",
         description="The header that the key goes in: Authorization: Bearer or x-api-key; auto: as the"

@@ -49,9 +49,11 @@ class RelevanceSettings(BaseModel, frozen=True, extra="forbid"):
     model: Annotated[str, Told("a name that the endpoint knows")] = Field(
         default=OPENAI_MODEL, description="The embedding model that an endpoint is asked for."
     )
-    api_key: Annotated[str, Told("any text, or empty", "", lambda _: checks.HIDDEN)] = Field(
-        default="", repr=False, description="Sent to the endpoint as a bearer token; empty: none."
-    )
+    api_key: Annotated[
+        str,
+        AfterValidator(checks.header_key),
+        Told("printable ASCII characters, or empty", "", lambda _: checks.HIDDEN),
+    ] = Field(default="", repr=False, description="Sent to the endpoint as a bearer token; empty: none.")
     timeout_seconds: Annotated[float, Within(Bound(0.01, 600))] = Field(
         default=10.0,
         description="Time for the embeddings of one call, less where its deadline is nearer (seconds).",

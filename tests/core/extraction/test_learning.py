@@ -71,10 +71,11 @@ def test_calls_about_long_results_do_not_make_those_about_short_ones_dear() -> N
 
 
 def test_how_often_trims_are_repeated() -> None:
-    """Twelve times before there is evidence, and then ever more as was seen."""
+    """Twelve times before there is evidence, then ever more as was seen, and never more than 215."""
     assert Learned().mean_repeats == 12
     assert Learned().sent(20, 20 * 30).mean_repeats == 21
     assert Learned().sent(20, 0).mean_repeats == 6
+    assert Learned().sent(1, 10**9).mean_repeats == 215
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ close the gate for good, since what is not asked for teaches nothing.
 """
 PRIOR_REPEATS: Final = 12.0
 """How often a trim is repeated before there is evidence: the median of the design's ledger."""
+MOST_REPEATS: Final = 215.0
+"""Most that is ever expected: of the ledger too. Who asks about one call for ever teaches nobody more."""
 PRIOR_TRIMS: Final = 20
 """The weight of that (trims)."""
 MOST_SHARE: Final = 0.60
@@ -101,7 +103,8 @@ class Learned:
     @property
     def mean_repeats(self) -> float:
         """How often a trim is repeated, as far as was seen; sessions that go on have not said all yet."""
-        return (PRIOR_TRIMS * PRIOR_REPEATS + self.repeats) / (PRIOR_TRIMS + self.trims)
+        mean = (PRIOR_TRIMS * PRIOR_REPEATS + self.repeats) / (PRIOR_TRIMS + self.trims)
+        return min(mean, MOST_REPEATS)
 
     @property
     def median_ms(self) -> float | None:
