@@ -28,7 +28,12 @@ from pinch_server.extract.sandbox import Sandbox
 from pinch_server.extract.writing import FilterWriter
 from pinch_server.settings import ExtractSettings
 
-_ARMS = {"ungated": "nobody", "gate": "the gate", "told": "the gate, told the calls to come"}
+_ARMS = {
+    "ungated": "nobody",
+    "gate": "the gate",
+    "told": "the gate, told the calls to come",
+    "excerpt": "the gate, against excerpts",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -105,8 +105,8 @@ class Arm:
 
     Attributes:
         regime: What the provider's cache holds.
-        name: `ungated`, with the economic gate off and all others on, `gate`, or `told`: the gate of a caller
-            that knows how many calls follow.
+        name: `ungated`, with the economic gate off and all others on, `gate`, `told`: the gate of a caller
+            that knows how many calls follow, or `excerpt`: the gate against what is sent otherwise.
         calls: Results that the model was asked about.
         sent: Those of them that are sent extracted.
         cost_usd: What the calls cost (USD).
@@ -218,14 +218,14 @@ def _kept(needed: frozenset[str], text: str) -> float | None:
 
 
 def arms(results: Sequence[Filtered]) -> Iterator[Arm]:
-    """Each regime decided by nobody, by the gate, and by the gate of a caller that knows what follows.
+    """Each regime decided by nobody, by the gate, as a caller tells it what follows, and against excerpts.
 
     Args:
         results: Session by session, each in its order.
     """
     sessions = [list(rows) for _, rows in groupby(results, lambda one: one.elided.session)]
     for state in CacheState:
-        for name in ("ungated", "gate", "told"):
+        for name in ("ungated", "gate", "told", "excerpt"):
             yield _arm(sessions, state, name)
 
 
@@ -239,7 +239,7 @@ def _arm(sessions: Sequence[Sequence[Filtered]], state: CacheState, name: str) -
             candidate = Candidate(result.text, result.tokens, elided_tokens=result.elided_tokens)
             if not can_fit(candidate, FilterOptions().min_keep_ratio):
                 continue
-            terms = _terms(one, state, learned, was_seen=result.text in seen, is_told=name == "told")
+            terms = _terms(one, state, learned, name, was_seen=result.text in seen)
             seen.add(result.text)
             if name != "ungated":
                 if not weigh(terms, Allowance(True, False, learned.may_explore(explored))).is_allowed:
@@ -248,23 +248,24 @@ def _arm(sessions: Sequence[Sequence[Filtered]], state: CacheState, name: str) -
             arm = _with(arm, one, state)
             listed = call_cost(result.tokens, GOAL_TOKENS + one.goal_tokens, HAIKU)
             learned = learned.called(one.cost_usd, _CALL_MS, listed).observed(
-                result.tokens, result.tokens - one.projected_tokens
+                result.tokens, result.tokens - one.projected_tokens, result.elided_tokens
             )
         # Nobody knows how often a trim is repeated before its session is over.
         learned = learned.sent(len(results), sum(one.elided.later for one in results))
     return arm
 
 
-def _terms(one: Filtered, state: CacheState, learned: Learned, *, was_seen: bool, is_told: bool) -> Terms:
+def _terms(one: Filtered, state: CacheState, learned: Learned, name: str, *, was_seen: bool) -> Terms:
     result = one.elided
-    share = share_in_seat(classify(result.text).removed_share, result.elided_tokens / result.tokens)
+    left = result.elided_tokens / result.tokens
+    share = learned.removed_share(share_in_seat(classify(result.text).removed_share, left))
     expected = expected_reuses(result.messages, learned.mean_repeats, was_seen=was_seen)
     return Terms(
         result.tokens,
-        learned.removed_share(share),
+        learned.beyond_share * left if name == "excerpt" else share,
         state,
         was_seen,
-        result.later if is_told else expected,
+        result.later if name == "told" else expected,
         PromptPrices(),
         call_cost(result.tokens, GOAL_TOKENS + one.goal_tokens, HAIKU, learned.typical_usd(HAIKU)),
     )

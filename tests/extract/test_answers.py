@@ -10,7 +10,6 @@ from pinch_server.extract.api import UnreadableError
 from pinch_server.extract.model import Usage
 from pinch_server.extract.openai import OpenAI
 
-
 _BILLED = (
     b'{"choices": [{"message": {"content": "a"}}], "content": [],'
     b' "usage": {"prompt_tokens": %b, "input_tokens": 1e9, "output_tokens": {}}}'

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
 from sqlalchemy import Engine
 
 from pinch_server.core.extraction.candidate_gate import Gate
-from pinch_server.core.extraction.economics import REUSES_SEEN
+from pinch_server.core.extraction.economics import REUSES_SEEN, Against
 from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import CallContext, Decided
+from pinch_server.extract.policy import ExtractionPolicy
 from tests.core.builders import user
 from tests.extract.sessions import NO_CACHE, POLICY, Scripted, later, replica, session
 
@@ -59,6 +61,36 @@ def test_a_filter_before_the_reply_saves_in_it_too(engine: Engine) -> None:
 
 def texts_of(decided: Decided) -> set[int]:
     return {edit.message for edit in decided.edits}
+
+
+@pytest.mark.parametrize("mode", [GATED, DEFERRED], ids=["inline", "deferred"])
+def test_what_the_bill_changes_by_may_be_what_counts(engine: Engine, mode: ExtractionPolicy) -> None:
+    """Held against the excerpt, a result saves a share of that: of what is sent otherwise, or will be."""
+    whole, excerpt = (replace(mode, against=against, fingerprint=against) for against in Against)
+    told = []
+    for policy in (whole, excerpt):
+        with replica(engine, policy, Scripted(fault="429")) as running:
+            told.append(running.call(CHAT, context=TOLD))
+            assert running.filtering.idle(60)
+    elided = {edit.message: edit.tokens_after for edit in told[1].edits}
+    weighed = [one for one in told[1].considering if one.content_class]
+    assert weighed
+    for one in weighed:
+        left = elided.get(one.message, one.excerpt_tokens)
+        assert one.excerpt_tokens == left < one.tokens
+        assert one.removed_share * one.tokens == pytest.approx(0.12 * left, rel=0.01)
+    shares = {one.message: one.removed_share for one in told[0].considering if one.content_class}
+    assert all(shares[one.message] > one.removed_share for one in weighed)
+
+
+def test_what_texts_are_shorter_than_excerpts_is_learned(engine: Engine) -> None:
+    """Texts that were written say by what share of the excerpts in their place they are shorter."""
+    with replica(engine, GATED) as running:
+        decided = running.call(CHAT, context=TOLD)
+        assert running.filtering.idle(60)
+        learned = running.filtering.learned
+    assert any(edit.is_extracted for edit in decided.edits)
+    assert 0 < learned.beyond_tokens < learned.excerpt_tokens
 
 
 def test_other_sessions_count_where_they_had_the_content(engine: Engine) -> None:

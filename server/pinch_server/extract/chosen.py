@@ -154,6 +154,7 @@ def policy_of(settings: ExtractSettings, *, keeps_originals: bool) -> Extraction
         needs_model=needs_model,
         allows_caching=settings.allow_on_caching_backend,
         has_gate=settings.economic_gate,
+        against=settings.gate_against,
         skips_reads=_SKIPS[settings.skip_reads],
         keep_ratio=FilterOptions().min_keep_ratio,
         context=ContextMode(settings.context),

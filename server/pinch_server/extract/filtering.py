@@ -346,7 +346,8 @@ class Filtering:
                 after = job.tokens
                 if isinstance(outcome, Written) and len(outcome.text) <= MOST_CHARS:
                     after = outcome.after_tokens
-                self._learned = self._learned.observed(job.tokens, job.tokens - after)
+                excerpt = job.tokens if job.considering is None else job.considering.excerpt_tokens
+                self._learned = self._learned.observed(job.tokens, job.tokens - after, excerpt)
 
 
 def _is_elsewhere(flight: "Future[FrozenText] | None") -> bool:

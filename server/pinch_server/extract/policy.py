@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pinch_server.core.extraction.candidate_gate import Caps
-from pinch_server.core.extraction.economics import ModelPrices
+from pinch_server.core.extraction.economics import Against, ModelPrices
 from pinch_server.core.extraction.form import Marking
 from pinch_server.core.extraction.request_gate import Rules
 from pinch_server.extract.prompts.context import ContextMode
@@ -24,6 +24,7 @@ class ExtractionPolicy:
         needs_model: Whether results are shortened by a model at all.
         allows_caching: Whether providers that cache prompts are served too.
         has_gate: Whether a call must be expected to pay.
+        against: What the gate holds a filter's text against.
         skips_reads: Whether line-numbered reads are left alone; None: where the provider caches.
         keep_ratio: Least share of the tokens that an accepted result keeps (0 to 1).
         prompt_version: Names the prompts and what the checks mean.
@@ -46,6 +47,7 @@ class ExtractionPolicy:
     needs_model: bool = True
     allows_caching: bool = False
     has_gate: bool = True
+    against: Against = Against.WHOLE
     skips_reads: bool | None = None
     keep_ratio: float = 0.05
     context: ContextMode = ContextMode.RECENT

@@ -13,6 +13,7 @@ from pinch_server.core.extraction.considered import Considering, ExtractionCall,
 from pinch_server.core.extraction.economics import (
     GOAL_TOKENS,
     REUSES_SEEN,
+    Against,
     Allowance,
     PromptPrices,
     Reason,
@@ -124,7 +125,8 @@ class Weighing:
     ) -> Considering:
         kind = classify(text)
         listed = call_cost(seat.tokens, GOAL_TOKENS + self.around.goal_tokens, self.policy.prices)
-        share = share_in_seat(kind.removed_share, _left(seat, text))
+        left = _left(seat, text)
+        share = self._share(kind.removed_share, left)
         verdict = self._verdict(seat, share, seen, is_now=is_now)
         terms = verdict.terms
         considering = replace(
@@ -135,6 +137,7 @@ class Weighing:
             reuses=round(terms.reuses),
             saving_usd=terms.saving_usd,
             call_usd=terms.call_usd,
+            excerpt_tokens=round(seat.tokens * left),
             listed_usd=listed,
             notes=() if self.policy.prices is not None else (Note.UNPRICED,),
         )
@@ -165,7 +168,7 @@ class Weighing:
         policy = self.policy
         terms = Terms(
             seat.tokens,
-            self.learned.removed_share(share),
+            share,
             self.state,
             seen is not Seen.NOWHERE,
             self._reuses(seat, seen, is_now=is_now),
@@ -187,6 +190,12 @@ class Weighing:
             ),
         )
 
+    def _share(self, of_class: float, left: float) -> float:
+        """What a filter is expected to remove of a result, beyond what is sent otherwise (0 to 1)."""
+        if self.policy.against is Against.EXCERPT:
+            return self.learned.beyond_share * left
+        return self.learned.removed_share(share_in_seat(of_class, left))
+
     def _reuses(self, seat: Seat, seen: Seen, *, is_now: bool) -> float:
         """Calls after this one that are expected to send what is left of a result."""
         if seat.is_new and not is_now:
@@ -204,10 +213,10 @@ def _is_short(ttl_seconds: int | None) -> bool:
 
 
 def _left(seat: Seat, text: str) -> float:
-    """The share of a result that its excerpt is, or will be (0 to 1 and more)."""
+    """The share of a result that its excerpt is, or will be (0 to 1)."""
     if seat.elided_tokens is not None:
-        return seat.elided_tokens / max(1, seat.tokens)
-    return PLAIN_KEPT_CHARS / max(1, len(text))
+        return min(1.0, seat.elided_tokens / max(1, seat.tokens))
+    return min(1.0, PLAIN_KEPT_CHARS / max(1, len(text)))
 
 
 class RemembersCalls(Protocol):

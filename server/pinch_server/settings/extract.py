@@ -4,6 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
+from pinch_server.core.extraction.economics import Against
 from pinch_server.core.extraction.form import Marking
 from pinch_server.core.extraction.request_gate import FireOn
 from pinch_server.core.limits import Bound
@@ -123,6 +124,11 @@ class ExtractSettings(BaseModel, frozen=True, extra="forbid"):
     )
     economic_gate: bool = Field(
         default=True, description="Whether a call must be expected to save more than it costs."
+    )
+    gate_against: Against = Field(
+        default=Against.WHOLE,
+        description="What that is reckoned against; whole: the result; excerpt: what is sent otherwise, so"
+        " that only what lowers the bill is let through.",
     )
     strategy: Literal["code", "single", "rlm", "auto", "deterministic"] = Field(
         default="code", description="How a result is shortened; deterministic: without a model."

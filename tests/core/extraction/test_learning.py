@@ -18,7 +18,7 @@ from pinch_server.core.extraction.learning import Learned, share_in_seat
 )
 def test_the_share_is_the_classs_until_there_is_evidence(tokens: int, removed: int, share: float) -> None:
     """The expected share goes from what its class had elsewhere to what was observed, and never over 0.60."""
-    assert Learned().observed(tokens, removed).removed_share(0.3) == pytest.approx(share)
+    assert Learned().observed(tokens, removed, tokens).removed_share(0.3) == pytest.approx(share)
 
 
 def test_a_classs_own_share_may_be_more_than_is_ever_learned() -> None:
@@ -30,7 +30,7 @@ def test_a_few_refusals_do_not_close_the_gate_for_good() -> None:
     """Five long results whose filters were refused leave more than half of what was expected."""
     learned = Learned()
     for _ in range(5):
-        learned = learned.observed(8_000, 0)
+        learned = learned.observed(8_000, 0, 8_000)
     assert learned.removed_share(0.3) > 0.15
 
 
@@ -40,7 +40,7 @@ def test_exploring_ends_with_evidence_with_its_number_and_with_slow_models() -> 
     assert new.may_explore(0)
     assert new.may_explore(1)
     assert not new.may_explore(2)
-    assert not new.observed(1_500, 0).may_explore(0)
+    assert not new.observed(1_500, 0, 0).may_explore(0)
     assert not new.called(0.01, 6_000.0, 0.01).may_explore(0)
     assert new.called(0.01, 5_999.0, 0.01).may_explore(0)
 
@@ -85,3 +85,14 @@ def test_how_often_trims_are_repeated() -> None:
 def test_what_is_sent_is_no_longer_than_the_excerpt(of_class: float, left: float, share: float) -> None:
     """A class of which filters removed half as much as accepted ones did is accepted every other time."""
     assert share_in_seat(of_class, left) == pytest.approx(share, abs=1e-4)
+
+
+def test_what_is_shorter_than_the_excerpts_is_learned() -> None:
+    """0.12 before there is evidence, and then what texts were shorter than the excerpts in their place."""
+    assert Learned().beyond_share == 0.12
+    assert Learned().observed(8_000, 7_500, 1_000).beyond_tokens == 500
+    assert Learned().observed(8_000, 6_500, 1_000).beyond_tokens == 0
+    learned = Learned()
+    for _ in range(10):
+        learned = learned.observed(8_000, 7_500, 1_000)
+    assert learned.beyond_share == pytest.approx((0.12 + 0.5) / 2)

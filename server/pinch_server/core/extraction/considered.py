@@ -93,6 +93,7 @@ class Considering:
         reuses: Later calls that were expected to repeat it.
         saving_usd: What that would be worth (USD).
         call_usd: What the call was expected to cost (USD).
+        excerpt_tokens: What is sent of it otherwise, or will be (tokens).
         listed_usd: The same by list prices and sizes alone (USD).
         state: What the provider's cache was taken to hold.
         found: What was found of it among what is frozen; None where that does not count.
@@ -112,6 +113,7 @@ class Considering:
     reuses: int = 0
     saving_usd: float = 0.0
     call_usd: float = 0.0
+    excerpt_tokens: int = 0
     listed_usd: float = 0.0
     found: Found | None = None
     notes: tuple[Note, ...] = ()

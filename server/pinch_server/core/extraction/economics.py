@@ -121,6 +121,15 @@ class Reason(StrEnum):
     CACHING = "suppressed: disabled by default on caching backends (measured net-negative)"
 
 
+class Against(StrEnum):
+    """What a filter's text is held against, to say what it saves."""
+
+    WHOLE = "whole"
+    """The result sent whole, as the measurements behind the gate have it."""
+    EXCERPT = "excerpt"
+    """The excerpt that is sent otherwise: what the bill changes by."""
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What the gate weighs.

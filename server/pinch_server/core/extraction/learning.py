@@ -20,6 +20,11 @@ PRIOR_TOKENS: Final = 80_000
 With that of one, the first filter that is refused halves what is expected of the next, and a few of them
 close the gate for good, since what is not asked for teaches nothing.
 """
+PRIOR_BEYOND: Final = 0.12
+"""By what share of excerpts filters' texts, refused ones included, are shorter before there is evidence (0 to
+1): what the design takes a filter to remove of anything."""
+PRIOR_EXCERPT_TOKENS: Final = 10_000
+"""The weight of that (tokens): ten excerpts."""
 PRIOR_REPEATS: Final = 12.0
 """How often a trim is repeated before there is evidence: the median of the design's ledger."""
 MOST_REPEATS: Final = 215.0
@@ -58,6 +63,8 @@ class Learned:
         spent_usd: What they cost (USD).
         listed_usd: What they should have cost, by list prices and sizes (USD).
         latencies_ms: The times of the last `SAMPLES` of them (milliseconds).
+        excerpt_tokens: Size of the excerpts of those results (tokens).
+        beyond_tokens: What accepted texts were shorter than theirs (tokens).
         trims: Results that were sent trimmed for the first time.
         repeats: Results that were sent trimmed again.
     """
@@ -68,6 +75,8 @@ class Learned:
     spent_usd: float = 0.0
     listed_usd: float = 0.0
     latencies_ms: tuple[float, ...] = ()
+    excerpt_tokens: int = 0
+    beyond_tokens: int = 0
     trims: int = 0
     repeats: int = 0
 
@@ -101,6 +110,12 @@ class Learned:
         return call_cost(TYPICAL_TOKENS, GOAL_TOKENS, prices) * self.spent_usd / self.listed_usd
 
     @property
+    def beyond_share(self) -> float:
+        """By what share of the excerpt a filter is expected to make a result shorter than that (0 to 1)."""
+        beyond = PRIOR_EXCERPT_TOKENS * PRIOR_BEYOND + self.beyond_tokens
+        return beyond / (PRIOR_EXCERPT_TOKENS + self.excerpt_tokens)
+
+    @property
     def mean_repeats(self) -> float:
         """How often a trim is repeated, as far as was seen; sessions that go on have not said all yet."""
         mean = (PRIOR_TRIMS * PRIOR_REPEATS + self.repeats) / (PRIOR_TRIMS + self.trims)
@@ -132,15 +147,23 @@ class Learned:
             latencies_ms=(*self.latencies_ms, latency_ms)[-SAMPLES:],
         )
 
-    def observed(self, tokens: int, removed: int) -> "Learned":
+    def observed(self, tokens: int, removed: int, excerpt: int) -> "Learned":
         """With one more result that came back; 0 removed where it was refused.
 
         A call that ran out of time says nothing about filters and is not observed.
+
+        Args:
+            tokens: Its size (tokens).
+            removed: What it lost (tokens).
+            excerpt: What is sent of it otherwise (tokens).
         """
+        beyond = removed - (tokens - excerpt)
         return replace(
             self,
             seen_tokens=self.seen_tokens + tokens,
             removed_tokens=self.removed_tokens + max(0, min(removed, tokens)),
+            excerpt_tokens=self.excerpt_tokens + excerpt,
+            beyond_tokens=self.beyond_tokens + max(0, min(beyond, excerpt)),
         )
 
     def sent(self, trims: int, repeats: int) -> "Learned":
