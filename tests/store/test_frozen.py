@@ -65,6 +65,18 @@ def test_a_claim_ends_with_what_is_written(frozen: DatabaseFrozen) -> None:
     assert holds(frozen, KEY)
 
 
+def test_who_writes_without_a_claim_ends_no_others(frozen: DatabaseFrozen) -> None:
+    """A claim that does not hold tells since when the other's does, and ends nothing."""
+    first = frozen.claim(KEY, 100)
+    assert first is not None
+    second = frozen.claim(KEY, 100)
+    assert second is not None
+    assert (second.since, second.holds) == (first.since, False)
+    frozen.give_back(second)
+    frozen.freeze(OTHER, FrozenText("text"), second)
+    assert not holds(frozen, KEY)
+
+
 def test_a_claim_of_the_dead_ends(engine: Engine) -> None:
     """A claim that nobody gave back is free when its time is over; who comes late ends no other's."""
     times = iter([1_000_000, 100_999_999, 101_000_000, 101_000_001])

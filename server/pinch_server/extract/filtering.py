@@ -26,7 +26,7 @@ _CLAIM_MARGIN_SECONDS: Final = 10.0
 """How much longer a claim holds than a filter may take (seconds)."""
 _LOOK_SECONDS: Final = 0.1
 """How often is looked whether another process is done, while a caller waits (seconds)."""
-_LOOKS_A_CLAIM: Final = 10
+_LOOKS_A_CLAIM: Final = 3
 """After how many looks is asked whether the other's claim still holds."""
 RETRY_SECONDS: Final = 60.0
 """How long a content is left alone when nobody could be asked about it (seconds)."""
@@ -268,7 +268,7 @@ class Filtering:
 
     def _frozen(self, job: Job, seconds: float, *, is_waited_for: bool) -> tuple[FrozenText, bool]:
         """What is kept of a job, and whether it need not be left alone for a while."""
-        until = self._monotonic() + seconds
+        until, others = self._monotonic() + seconds, 0
         for look in count():
             found = self._store.find([job.shared_key, job.session_key])
             if found is None:
@@ -283,8 +283,10 @@ class Filtering:
                 claim = self._store.claim(job.shared_key, self._seconds + _CLAIM_MARGIN_SECONDS)
                 if claim is None:
                     break
-                if claim.holds:
+                # Another claim than before: what was waited for came to nothing that this session may have.
+                if claim.holds or others not in (0, claim.since):
                     return self._claimed(job, left, claim)
+                others = claim.since
             # Another process is at it. Nobody waits for a deferred one: the session's next call looks again.
             if not is_waited_for or self._closing.wait(min(_LOOK_SECONDS, left)):
                 return _ELSEWHERE, True

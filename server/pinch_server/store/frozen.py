@@ -60,13 +60,14 @@ class DatabaseFrozen:
         Args:
             key: The text's key.
             frozen: The text.
-            claim: The claim under which it was written; it ends with it.
+            claim: The claim under which it was written; where it holds it ends with it.
         """
         row = {"key": key, "text": frozen.text, "reason": frozen.reason, "used_at": self._now()}
         try:
             with writing(self._engine) as connection:
                 self._insert(connection, extraction_texts, [row])
-                connection.execute(_ending(claim))
+                if claim.holds:
+                    connection.execute(_ending(claim))
             return self._find([key])[key]
         except (SQLAlchemyError, KeyError) as error:
             _LOG.warning("a frozen text cannot be kept: %s", type(error).__name__)
@@ -92,13 +93,18 @@ class DatabaseFrozen:
         ).returning(table.c.key)
         try:
             with writing(self._engine) as connection:
-                return Claim(row, now, holds=connection.execute(claimed).first() is not None)
+                if connection.execute(claimed).first() is not None:
+                    return Claim(row, now, holds=True)
+                since = connection.scalar(select(table.c.used_at).where(table.c.key == row))
+                return Claim(row, since or 0, holds=False)
         except SQLAlchemyError as error:
             _LOG.warning("nobody knows who writes a text: %s", type(error).__name__)
             return None
 
     def give_back(self, claim: Claim) -> None:
-        """Ends a claim under which nothing was written."""
+        """Ends a claim that holds, and under which nothing was written."""
+        if not claim.holds:
+            return
         try:
             with writing(self._engine) as connection:
                 connection.execute(_ending(claim))

@@ -29,8 +29,8 @@ class Claim:
 
     Attributes:
         row: Names it where it is kept.
-        since: When it was made (microseconds since the Unix epoch).
-        holds: Whether it holds: else another has it.
+        since: When it was made, or the other's that is in its way (microseconds since the Unix epoch).
+        holds: Whether it holds: else another is in its way.
     """
 
     row: bytes
