@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,12 +44,24 @@ def test_what_is_sent_is_no_longer_than_the_elision(found: list[Filtered]) -> No
 
 
 def test_the_gate_loses_no_more_than_asking_always(found: list[Filtered]) -> None:
-    """Against what Pinch sends otherwise, either gate nets at least what asking always does."""
-    net = {(arm.regime, arm.name): arm.beyond_elision_usd - arm.cost_usd for arm in arms(found)}
-    assert len(net) == 9
+    """Each gate is no worse by what Pinch sends otherwise, the default one by whole results too."""
+    decided = {(arm.regime, arm.name): arm for arm in arms(found)}
+    assert len(decided) == 12
+    beyond = {key: arm.beyond_elision_usd - arm.cost_usd for key, arm in decided.items()}
+    whole = {key: arm.beyond_whole_usd - arm.cost_usd for key, arm in decided.items()}
     for regime in ("warm", "cold", "none"):
-        assert net[regime, "gate"] >= net[regime, "ungated"]
-        assert net[regime, "told"] >= net[regime, "ungated"]
+        assert whole[regime, "gate"] >= whole[regime, "ungated"]
+        for name in ("gate", "told", "excerpt"):
+            assert beyond[regime, name] >= beyond[regime, "ungated"]
+
+
+def test_one_refused_filter_does_not_close_the_gate(found: list[Filtered]) -> None:
+    """Whatever the order of the sessions, the first refusals leave the gate open for what pays."""
+    for order in (found, found[::-1]):
+        refused = [replace(one, outcome="result not smaller", is_sent=False) for one in order[:2]]
+        asked = {arm.regime: arm.calls for arm in arms([*refused, *order]) if arm.name == "gate"}
+        assert asked["none"] == len(order) + 2
+        assert asked["cold"] > 2
 
 
 def test_the_command_prints_tables_and_json(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,5 +69,5 @@ def test_the_command_prints_tables_and_json(corpus: Path, capsys: pytest.Capture
     assert main(["--corpus", str(corpus), "--every", "2"]) == 0
     assert "the gate" in capsys.readouterr().out
     assert main(["--corpus", str(corpus), "--every", "2", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["arms"]) == 9
+    assert len(json.loads(capsys.readouterr().out)["arms"]) == 12
     assert main(["--corpus", str(corpus / "none")]) == 1

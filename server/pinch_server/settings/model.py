@@ -265,7 +265,8 @@ class Settings(BaseSettings):
     ] = Field(
         default="",
         repr=False,
-        description="Key that session ids are hashed with; empty: one made for the state directory.",
+        description="Key that names of sessions and tenants are hashed with; empty: one made for the state"
+        " directory.",
     )
     relevance: RelevanceSettings = RelevanceSettings()
     cache: CacheSettings = CacheSettings()
