@@ -4,7 +4,7 @@ import os
 import resource
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
@@ -139,12 +139,56 @@ def test_what_is_appended_before_the_next_look_is_all_there(tmp_path: Path, harm
     seconds[0] += 1
     assert journal.append(a_decision(103))
     assert len(_files(tmp_path)) == (2 if harm else 1)
-    # A line that follows half a line is damaged with it.
-    kept = [100, 101, 103] if harm == b"what is this?" else [100, 101, 102, 103]
-    assert _drain(journal) == [an_id(number) for number in kept]
+    assert _drain(journal) == [an_id(number) for number in range(100, 104)]
     assert journal.pending == 0
     journal.close()
     assert [one.suffix for one in tmp_path.iterdir()] == ([".damaged"] if harm else [])
+
+
+@pytest.mark.parametrize("harm", [b"half a line", b"two\nlines\n", b"x" * 700 + b"\n"])
+def test_whoever_appends_meanwhile_costs_no_record(tmp_path: Path, harm: bytes) -> None:
+    """While threads append and one drains, somebody else appends to every file: each record is read once."""
+    journal = Journal(tmp_path, max_bytes=_MIB, segment_bytes=16 * 1024, monotonic=lambda: 0.0)
+    found: list[str] = []
+
+    def append(first: int) -> list[str]:
+        numbers = range(first, first + 250)
+        return [an_id(number) for number in numbers if journal.append(a_decision(number))]
+
+    with ThreadPoolExecutor(3) as pool:
+        appending = [pool.submit(append, 1_000 * thread) for thread in range(3)]
+        for turn in count():
+            if all(one.done() for one in appending):
+                break
+            for path in _files(tmp_path):
+                with suppress(FileNotFoundError):
+                    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+                    os.write(descriptor, harm)
+                    os.close(descriptor)
+            if turn % 4 == 0:
+                found += _drain(journal)
+                assert journal.pending >= 0
+    found += _drain(journal)
+    assert sorted(found) == sorted(one for thread in appending for one in thread.result())
+    assert journal.pending == 0
+    journal.close()
+
+
+def test_a_line_that_is_taken_back_takes_no_other_with_it(tmp_path: Path) -> None:
+    """Where the disk is full behind what somebody else appended, the lines that follow it are not cut."""
+    journal = Journal(tmp_path, max_bytes=_MIB, monotonic=lambda: 0.0)
+    assert journal.append(a_decision(100))
+    assert journal.append(a_decision(101))
+    (path,) = _files(tmp_path)
+    with path.open("ab") as file:
+        file.write(b"x" * 300 + b"\n")
+    assert journal.append(a_decision(102))
+    with _disk_full_at(path.stat().st_size + 10):
+        assert not journal.append(a_decision(103))
+    assert journal.append(a_decision(104))
+    assert _drain(journal) == [an_id(number) for number in (100, 101, 102, 104)]
+    assert journal.pending == 0
+    journal.close()
 
 
 def test_a_full_journal_refuses_and_recovers(tmp_path: Path) -> None:

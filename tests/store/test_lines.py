@@ -97,6 +97,14 @@ def test_a_line_that_is_wrong_is_skipped(line: bytes) -> None:
     assert (parsed.lines, parsed.damaged) == (2, 1)
 
 
+@pytest.mark.parametrize("half", [b"what is this?", b"abc", _LINE[:40], b"deadbeef D {", b"\x00" * 4096])
+def test_a_record_behind_half_a_line_is_read(half: bytes) -> None:
+    """What something else appended without an end is damage, and the record that follows it is none."""
+    parsed = parse_lines(half + _LINE + _NEXT, 10)
+    assert parsed.records == (a_decision(), an_outcome())
+    assert (parsed.lines, parsed.damaged) == (2, 1)
+
+
 def test_fields_that_are_not_known_are_ignored() -> None:
     """A line of a later version that only adds a field is read."""
     line = _sealed(b'O {"decision_id":"a","reported_at":1,"outcome":"FAILED","mood":"good"}')

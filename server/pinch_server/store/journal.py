@@ -151,10 +151,13 @@ class Journal:
                 if segment.starved and segment.drained == segment.size:
                     # A file that may be appended to is not deleted: the disk that it filled would stay full.
                     segment.sealed = True
-                elif segment.drained < segment.size and not segment.is_sound():
-                    self._give_up(segment)
                 last = segment.sealed or len(self._segments) > 1
-            parsed = segment.read(limit)
+                if (last or segment.drained < segment.size) and not segment.is_sound():
+                    self._give_up(segment)
+                    last = True
+                # What is appended from here on was not looked at.
+                end = segment.size
+            parsed = segment.read(limit, end)
             if parsed.lines:
                 damaged = parsed.damaged + segment.headless
                 segment.headless = False

@@ -12,8 +12,9 @@ A journal file is text, one record a line, every line ended by one LF; nothing i
   the fields of that dataclass as a JSON object. JSON escapes control characters: an LF only ever ends a line.
 - A line is written by one write() before the call it belongs to is answered, hence it is whole once it was
   acknowledged. What follows the last LF was never acknowledged and is not read.
-- A line whose checksum, kind or JSON is wrong is skipped, and once its other lines are in the database
-  the file is set aside under the added name `.damaged` instead of being deleted.
+- A line whose checksum, kind or JSON is wrong is skipped, but for a sound record at its end: that stands
+  behind half a line that something else appended. Once its other lines are in the database the file is set
+  aside under the added name `.damaged` instead of being deleted.
 - Fields with a default may be added to the dataclasses under the same version; all else is a new version.
 
 Beside `NAME.journal`, `NAME.checkpoint` holds one line in the same manner, the CRC-32 and a decimal number of
@@ -21,9 +22,11 @@ twenty digits: how many bytes of the journal the database already has. It is onl
 missing one, lines are offered to the database again, which ignores those it has.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 from zlib import crc32
 
 import msgspec
@@ -34,6 +37,9 @@ Record = Decision | Outcome
 
 HEADER_NAME = b"pinch-journal "
 HEADER = HEADER_NAME + b"1\n"
+_BEGINNING: Final = re.compile(rb"(?=[0-9a-f]{8} [DO] \{)")
+_MOST_BEGINNINGS: Final = 64
+"""So many places of a damaged line are tried, each at the cost of a checksum over the rest of it."""
 
 _encode = msgspec.json.Encoder().encode
 _DECODE: dict[bytes, Callable[[bytes], Record]] = {
@@ -77,7 +83,8 @@ def parse_lines(data: bytes, limit: int) -> Parsed:
         record = _decode_line(data[start:end])
         if record is None:
             damaged += 1
-        else:
+            record = _behind(data[start:end])
+        if record is not None:
             records.append(record)
         lines += 1
         start = end + 1
@@ -106,6 +113,15 @@ def _decode_line(line: bytes) -> Record | None:
         return _DECODE[kind](text[2:])
     except (msgspec.MsgspecError, ValueError):
         return None
+
+
+def _behind(line: bytes) -> Record | None:
+    """Return the sound record that ends a damaged line, or None."""
+    for beginning in islice(_BEGINNING.finditer(line), _MOST_BEGINNINGS):
+        record = _decode_line(line[beginning.start() :])
+        if record is not None:
+            return record
+    return None
 
 
 def _well_formed(record: Record) -> Record:

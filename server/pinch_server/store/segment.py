@@ -143,10 +143,10 @@ class Segment:
         try:
             written = os.write(self._descriptor, line)
         except OSError:
-            self._take_back()
+            self._take_back(0)
             raise
         if written != len(line):
-            self._take_back()
+            self._take_back(written)
             raise OSError(f"only {written} of {len(line)} bytes could be written to {self.path}")
         self.size += len(line)
         self.starved = False
@@ -188,11 +188,11 @@ class Segment:
                 raise
             self._synced = size
 
-    def read(self, limit: int) -> Parsed:
-        """Read up to `limit` whole lines that the database does not have yet."""
+    def read(self, limit: int, end: int) -> Parsed:
+        """Read up to `limit` whole lines before `end` that the database does not have yet."""
         length = _CHUNK
         while True:
-            available = min(length, self.size - self.drained)
+            available = min(length, end - self.drained)
             parsed = parse_lines(os.pread(self._descriptor, available, self.drained), limit)
             if parsed.lines or available < length:
                 return parsed
@@ -238,10 +238,14 @@ class Segment:
                 self._closed = True
                 os.close(self._descriptor)
 
-    def _take_back(self) -> None:
+    def _take_back(self, written: int) -> None:
         self.starved = True
         try:
-            os.ftruncate(self._descriptor, self.size)
+            if os.fstat(self._descriptor).st_size == self.size + written:
+                os.ftruncate(self._descriptor, self.size)
+            else:
+                # Behind what somebody else appended, lines of ours stand beyond that size.
+                self.sealed = True
         except OSError:
             self.sealed = True
 
