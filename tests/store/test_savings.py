@@ -13,7 +13,7 @@ from sqlalchemy import Engine, func, insert, select
 from pinch_server.core.decision import Decision, Outcome
 from pinch_server.core.insight import SavedTokens, SavingsQuery
 from pinch_server.core.savings import Sums
-from pinch_server.store import migrate, retention, rollup
+from pinch_server.store import activity, migrate, retention, rollup
 from pinch_server.store.engine import open_engine, writing
 from pinch_server.store.periods import DAY, HOUR
 from pinch_server.store.rollup import RollUp
@@ -221,6 +221,24 @@ def test_a_late_outcome_takes_the_sums_away(engine: Engine, writer: DecisionWrit
     roll_up(engine)
     assert count(engine, savings_periods) == before
     assert read(engine) == SavedTokens((), None)
+
+
+def test_decisions_that_come_late_count_in_an_hour_that_had_none(
+    engine: Engine, writer: DecisionWriter
+) -> None:
+    """What a journal brings days later counts in its empty hour, whether that was added up or not."""
+    first = NOW - NOW % DAY - 3 * DAY
+    writer.write([a_decision(1, created_at=first), a_decision(2, created_at=NOW - DAY)], [], NOW)
+    roll_up(engine)
+    assert sum(one.calls for one in read(engine).sums) == 2
+    late = first + 5 * HOUR + 7
+    writer.write([a_decision(3, created_at=late)], [], NOW)
+    for _ in range(2):
+        assert sum(one.calls for one in read(engine).sums) == 3
+        hours = activity.hours(engine, NOW, 30, grace_us=GRACE)
+        assert [(one.start, one.counts["calls"]) for one in hours[:2]] == [(first, 1), (first + 5 * HOUR, 1)]
+        roll_up(engine)
+    assert roll_up(engine) == 0
 
 
 def test_a_report_that_waited_takes_the_sums_away(engine: Engine, writer: DecisionWriter) -> None:
