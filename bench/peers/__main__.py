@@ -114,13 +114,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _conversations(sizes: Sequence[int], corpus: Path | None, most: int) -> list[tuple[str, Messages]]:
     """Generated ones of the given sizes, and the longest chats of the corpus where there is one."""
     made: list[tuple[str, Messages]] = [
-        (f"generated {tokens:,}", generate(5, tokens=tokens, images=False)["messages"]) for tokens in sizes
+        (_generated(tokens), generate(5, tokens=tokens, images=False)["messages"]) for tokens in sizes
     ]
     if corpus is None and not DEFAULT_CORPUS.is_dir():
         return made
     chats = [one for one in load_sessions(corpus) if one.dialect is Dialect.OPENAI]
     chats.sort(key=lambda session: session.tokens, reverse=True)
     return made + [(one.name, list(one.messages)) for one in chats[:most]]
+
+
+def _generated(tokens: int) -> str:
+    """The name of the generated conversation of about that size."""
+    return f"generated {tokens:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,17 +215,15 @@ def _telling(messages: Messages) -> str:
     return said.partition(": ")[0]
 
 
-def _goal(outcome: Outcome) -> float | None:
+def goal_of(outcome: Outcome) -> float | None:
     """The most that our time may be of this one's; None where none is set."""
-    if not outcome.conversation.startswith("generated") or outcome.ours_ratio is None:
-        return None
-    if abs(outcome.tokens / GOAL_TOKENS - 1) > 0.1:
+    if outcome.conversation != _generated(GOAL_TOKENS) or outcome.ours_ratio is None:
         return None
     return next((goal for name, goal in GOALS.items() if outcome.pruner.startswith(name)), None)
 
 
 def _misses(outcome: Outcome) -> bool:
-    goal = _goal(outcome)
+    goal = goal_of(outcome)
     return goal is not None and outcome.ours_ratio is not None and outcome.ours_ratio > goal
 
 
@@ -230,7 +233,7 @@ def _table(outcomes: Sequence[Outcome], *, as_markdown: bool = False) -> Table:
     for name in ("conversation", "tokens", "who", "ms", "ours is x", "goal", "removed", "messages", "valid"):
         table.add_column(name, justify="left" if name in ("conversation", "who", "valid") else "right")
     for one in outcomes:
-        goal = _goal(one)
+        goal = goal_of(one)
         ours = "" if one.ours_ratio is None else f"{one.ours_ratio:.4g}{' (missed)' if _misses(one) else ''}"
         table.add_row(
             one.conversation,

@@ -15,6 +15,7 @@ from bench.latency.load import saturate
 from bench.latency.payloads import GrowingSession
 from bench.latency.servers import echo_server, echo_stub, pinch_server
 from bench.latency.stages import STAGES, stages
+from bench.peers.__main__ import ECHO, GOAL_TOKENS, LATER, Outcome, goal_of
 from bench.peers.__main__ import main as peers
 from bench.peers.validity import judge
 
@@ -95,6 +96,21 @@ def test_peers_that_are_not_installed_are_asked_for(capsys: pytest.CaptureFixtur
     """Outside its own environment the comparison says which command has it."""
     assert peers(["--sizes", "3000"]) == 2
     assert "make peers" in capsys.readouterr().err
+
+
+def test_the_goals_beside_peers_are_those_of_one_conversation() -> None:
+    """Each peer has its goal at the generated conversation of that size, however long that came out."""
+    pruners = ["langchain-core 1 trim_messages", "headroom-ai 1 compress", "litellm 1 trim_messages", ECHO]
+
+    def goals(name: str) -> list[float | None]:
+        made = [
+            Outcome(name, 365_767, pruner, 1.0, ratio, 0.1, 1.0, said_whole=True, faults=())
+            for pruner, ratio in [*((one, 0.5) for one in pruners), (LATER, None)]
+        ]
+        return list(map(goal_of, made))
+
+    assert goals(f"generated {GOAL_TOKENS:,}") == [0.7, 1 / 20, 1 / 2000, None, None]
+    assert goals("generated 50,000") == goals("s015-codex-cli.openai") == [None] * 5
 
 
 def test_a_load_says_what_a_call_costs_and_how_much_of_it_is_the_plan() -> None:
