@@ -2,7 +2,7 @@
 
 Three rows of measurements over a running service: against the size of the conversation, against the number
 of its messages at one size, and against the calls under way at once. Every call is timed for a session that
-the service has not seen (`first`) and again for the same session (`again`).
+the service has not seen (`first`), and the same call once more (`again`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Step:
         against: `tokens`, `messages` or `callers`.
         value: How many.
         first_ms: A session's first call (milliseconds).
-        again_ms: A later one (milliseconds).
+        again_ms: The same call once more (milliseconds).
         per_second: Calls answered in a second, where callers are varied.
     """
 
@@ -97,7 +97,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with options.markdown.open("w") as file:
             Console(file=file, width=160, highlight=False).print(_table(steps, as_markdown=True))
     if options.svg:
-        options.svg.write_text(_chart([step for step in steps if step.against == "tokens"]))
+        for name, chart in charts(steps).items():
+            options.svg.with_stem(options.svg.stem + name).write_text(chart)
     rows = ([s for s in steps if s.against == name] for name in ("tokens", "messages"))
     # The smallest sizes are the wire's own cost, which does not grow at all.
     return int(any(max(exponents(row), default=0.0) > STEEPEST for row in rows))
@@ -160,15 +161,32 @@ def _table(steps: Sequence[Step], *, as_markdown: bool = False) -> Table:
     return table
 
 
-def _chart(steps: Sequence[Step]) -> str:
-    most = max(step.first_ms for step in steps)
+def charts(steps: Sequence[Step]) -> dict[str, str]:
+    """A plot of each row, by what its file's name ends in."""
+    tokens, messages, callers = (
+        [step for step in steps if step.against == against] for against in ("tokens", "messages", "callers")
+    )
+    answered = tuple((float(step.value), step.per_second) for step in callers)
+    return {
+        "": _times("Time of a call against the size of its conversation", "tokens", tokens),
+        "-messages": _times("Time of a call against its messages", "messages", messages),
+        "-callers": line_chart(
+            "Calls a second against the calls under way at once",
+            Axis("calls under way", 0, max(value for value, _ in answered), ",.0f"),
+            Axis("calls a second", 0, max(rate for _, rate in answered), ",.0f"),
+            [Curve("answered", answered)],
+        ),
+    }
+
+
+def _times(title: str, cause: str, steps: Sequence[Step]) -> str:
     return line_chart(
-        "Time of a call against the size of its conversation",
-        Axis("tokens", 0, max(step.value for step in steps), ",.0f"),
-        Axis("milliseconds", 0, most, ",.0f"),
+        title,
+        Axis(cause, 0, max(step.value for step in steps), ",.0f"),
+        Axis("milliseconds", 0, max(max(step.first_ms, step.again_ms) for step in steps), ",.0f"),
         [
             Curve("a session's first call", tuple((float(s.value), s.first_ms) for s in steps)),
-            Curve("the same session again", tuple((float(s.value), s.again_ms) for s in steps)),
+            Curve("the same call again", tuple((float(s.value), s.again_ms) for s in steps)),
         ],
     )
 
@@ -181,7 +199,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=3.0, help="for each number of callers (3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table here")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="write the plot here")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="write the plots here and beside it")
     return parser
 
 

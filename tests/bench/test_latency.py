@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from bench.growth.__main__ import Step, exponents
+from bench.growth.__main__ import Step, charts, exponents
 from bench.growth.bodies import of_messages, of_tokens
 from bench.latency import ratios
 from bench.latency.load import saturate
@@ -63,6 +63,26 @@ def test_growth_is_told_by_its_exponent() -> None:
     """A cost that doubles with its cause has exponent 1, one that quadruples 2."""
     steps = [Step("tokens", 10, 5, 1), Step("tokens", 20, 10, 1), Step("tokens", 40, 40, 1)]
     assert exponents(steps) == [pytest.approx(1.0), pytest.approx(2.0)]
+
+
+def test_each_row_of_growth_is_plotted() -> None:
+    """There is a plot of each cause, with its points and a legend that names its curves."""
+    steps = [
+        Step(against, value, value * 2.0, value * 1.0, per_second=100.0 if against == "callers" else 0.0)
+        for against in ("tokens", "messages", "callers")
+        for value in (1, 20, 400)
+    ]
+    made = charts(steps)
+    assert list(made) == ["", "-messages", "-callers"]
+    for chart, cause, curves in zip(
+        made.values(),
+        ("tokens", "messages", "calls under way"),
+        (["a session&#x27;s first call", "the same call again"],) * 2 + (["answered"],),
+        strict=True,
+    ):
+        assert f">{cause}<" in chart
+        assert all(f">{curve}<" in chart for curve in curves)
+        assert chart.count("<circle") == 3 * len(curves)
 
 
 def test_bodies_have_the_size_that_was_asked_for() -> None:
