@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench.latency import ratios
+from bench.latency.goals import ONE, TWO, is_any_missed
 from bench.latency.load import Beside, Saturation, beside, resident_after, saturate
 from bench.latency.report import machine, show, tables
 from bench.latency.servers import ALLOCATOR, echo_server, pinch_server
@@ -69,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             page = Console(file=file, width=200, highlight=False)
             page.print(machine())
             show(page, tables(**figures), as_markdown=True)
-    return int(any(one.goal is not None and one.ratio > one.goal for one in figures["ratios"]))
+    return int(is_any_missed(figures))
 
 
 def _measure(options: argparse.Namespace, done: Any) -> dict[str, list[Any]]:
@@ -83,7 +84,7 @@ def _measure(options: argparse.Namespace, done: Any) -> dict[str, list[Any]]:
         for tokens in options.sizes if "stages" in options.parts else ():
             found["parts"].append(stages(one, tokens, options.steps))
             done()
-        servers = {"echo": echo, "1 worker": one, "2 workers": two}
+        servers = {"echo": echo, ONE: one, TWO: two}
         if "load" in options.parts:
             for tokens in options.sizes:
                 for name, measured in servers.items():
@@ -92,7 +93,7 @@ def _measure(options: argparse.Namespace, done: Any) -> dict[str, list[Any]]:
                     found["loads"].append(load)
                     done()
         if "beside" in options.parts:
-            for name in ("1 worker", "2 workers"):
+            for name in (ONE, TWO):
                 small: Beside = beside(name, servers[name], options.small_calls)
                 found["besides"].append(small)
                 done()

@@ -11,6 +11,7 @@ from rich.box import MARKDOWN, SIMPLE_HEAD, Box
 from rich.console import Console
 from rich.table import Table
 
+from bench.latency.goals import is_p99_missed, is_planning_missed, is_rate_missed, is_ratio_missed, lone
 from bench.latency.load import Beside, Saturation
 from bench.latency.ratios import Ratio
 from bench.latency.stages import STAGES, Stages
@@ -87,7 +88,6 @@ def _ratios(ratios: Sequence[Ratio]) -> Table:
     )
     for one in ratios:
         case = one.case
-        missed = one.goal is not None and one.ratio > one.goal
         table.add_row(
             f"{one.tokens:,}",
             case.form,
@@ -97,7 +97,7 @@ def _ratios(ratios: Sequence[Ratio]) -> Table:
             f"{one.echo_p50:.2f}",
             f"{one.p50:.2f}",
             f"{one.p99:.2f}",
-            f"{one.ratio:.2f}{' (missed)' if missed else ''}",
+            f"{one.ratio:.2f}{_mark(is_ratio_missed(one))}",
             "" if one.goal is None else f"<= {one.goal}",
             f"{one.shipped_tokens:,}",
         )
@@ -132,18 +132,18 @@ def _loads(loads: Sequence[Saturation]) -> Table:
         ),
     )
     for one in loads:
-        alone = next((o for o in loads if (o.server, o.tokens) == ("1 worker", one.tokens)), None)
+        alone = lone(one, loads)
         against = f"{one.calls_per_second / alone.calls_per_second:.2f}" if alone else ""
         table.add_row(
             f"{one.tokens:,}",
             str(one.callers),
             one.server,
             f"{one.calls_per_second:.0f}",
-            against,
+            against + _mark(is_rate_missed(one, loads)),
             f"{one.cpu_ms:.2f}",
             f"{one.caller_ms:.2f}",
             f"{one.calls_per_second * (one.cpu_ms + one.caller_ms) / 1e3:.1f}",
-            "" if one.planning is None else f"{one.planning:.0%}",
+            "" if one.planning is None else f"{one.planning:.0%}{_mark(is_planning_missed(one))}",
         )
     return table
 
@@ -154,9 +154,8 @@ def _besides(besides: Sequence[Beside]) -> Table:
         ("server", "calls", "p50", "p99", "p99 x one worker"),
     )
     for one in besides:
-        table.add_row(
-            one.server, str(one.calls), f"{one.p50:.2f}", f"{one.p99:.2f}", f"{one.p99 / besides[0].p99:.2f}"
-        )
+        against = f"{one.p99 / besides[0].p99:.2f}{_mark(is_p99_missed(one, besides))}"
+        table.add_row(one.server, str(one.calls), f"{one.p50:.2f}", f"{one.p99:.2f}", against)
     return table
 
 
@@ -166,6 +165,10 @@ def _resident(resident: Sequence[float]) -> Table:
     )
     table.add_row(*(f"{mib:.0f}" for mib in resident))
     return table
+
+
+def _mark(is_missed: bool) -> str:
+    return " (missed)" if is_missed else ""
 
 
 def _table(title: str, columns: Sequence[str], box: Box = SIMPLE_HEAD) -> Table:

@@ -11,8 +11,10 @@ import pytest
 from bench.growth.__main__ import Step, charts, exponents
 from bench.growth.bodies import of_messages, of_tokens
 from bench.latency import ratios
-from bench.latency.load import saturate
+from bench.latency.goals import ONE, TWO, is_any_missed
+from bench.latency.load import Beside, Saturation, saturate
 from bench.latency.payloads import GrowingSession
+from bench.latency.report import tables
 from bench.latency.servers import echo_server, echo_stub, pinch_server
 from bench.latency.stages import STAGES, stages
 from bench.peers.__main__ import ECHO, GOAL_TOKENS, LATER, Outcome, goal_of
@@ -57,6 +59,30 @@ def test_ratios_are_taken_of_every_case() -> None:
         assert one.ratio > 0
         assert one.shipped_tokens > 0
     assert [one.goal for one in found[:4]] == [1.3, 1.3, 1.3, None]
+
+
+@pytest.mark.parametrize(
+    ("rate", "planning", "p99", "is_missed"),
+    [
+        (150.0, 0.1, 3.5, False),
+        (149.0, 0.1, 3.5, True),
+        (150.0, 0.11, 3.5, True),
+        (150.0, 0.1, 3.6, True),
+    ],
+)
+def test_a_run_that_misses_any_goal_says_so(
+    rate: float, planning: float, p99: float, is_missed: bool
+) -> None:
+    """Calls of two workers, the plan's share and small calls beside a stream have goals of their own."""
+    loads = [
+        Saturation(server, 324_000, 8, calls, 1.0, 1.0, share)
+        for server, calls, share in (("echo", 900.0, None), (ONE, 100.0, 0.05), (TWO, rate, planning))
+    ]
+    besides = [Beside(ONE, 10, 1.0, 10.0), Beside(TWO, 10, 1.0, p99)]
+    assert is_any_missed({"ratios": [], "loads": loads, "besides": besides}) is is_missed
+    made = tables([], [], loads, besides, [])
+    marks = [cell for table in made for column in table.columns for cell in column.cells if "missed" in cell]
+    assert len(marks) == is_missed
 
 
 def test_growth_is_told_by_its_exponent() -> None:
