@@ -14,5 +14,8 @@ def session_hash(session_id: str, key: bytes) -> str | None:
 
 @lru_cache(maxsize=1_024)
 def tenant_hash(tenant: str, key: bytes) -> str | None:
-    """The hash that stands for a tenant, as lower-case hexadecimal text; None where nobody said."""
-    return hmac.digest(key, b"\0tenant\0" + tenant.encode(), "sha256").hex() if tenant else None
+    """The hash that stands for a tenant, as 32 lower-case hexadecimal digits; None where nobody said.
+
+    It stands in every row, and tells the few tenants of one service apart: half a digest is enough.
+    """
+    return hmac.digest(key, b"\0tenant\0" + tenant.encode(), "sha256").hex()[:32] if tenant else None
