@@ -118,6 +118,14 @@ def _typed(part: Node, key: str, *types: str) -> Node | None:
     return None
 
 
+def _text_of(part: Node, text_types: tuple[str, ...]) -> Node | None:
+    """The string that a part of a content says."""
+    # Some clients of OpenAI's write a bare string where a text part belongs.
+    if part.kind == "string" and text_types is _OPENAI_TEXTS:
+        return part
+    return _typed(part, "text", *text_types)
+
+
 def _content(
     content: Node | None, text_types: tuple[str, ...], image_type: str
 ) -> tuple[list[Node], list[Node]]:
@@ -126,13 +134,7 @@ def _content(
         return [], []
     if content.kind == "string":
         return [content], []
-    # Some clients of OpenAI's write a bare string where a text part belongs.
-    texts = [
-        part if part.kind == "string" else text
-        for part in content.elements()
-        if (text := _typed(part, "text", *text_types)) is not None
-        or (part.kind == "string" and text_types is _OPENAI_TEXTS)
-    ]
+    texts = [text for part in content.elements() if (text := _text_of(part, text_types)) is not None]
     return texts, [part for part in content.elements() if part.string("type") == image_type]
 
 
