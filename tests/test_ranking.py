@@ -101,6 +101,20 @@ def test_a_plan_made_without_vectors_is_not_gone_on_from() -> None:
     assert ask(chosen, 8).edits == ask(decider(fresh), 8).edits
 
 
+def test_a_call_that_comes_again_needs_the_endpoint_no_more() -> None:
+    """A plan that had its vectors stands when its call comes again, though the endpoint is down by then."""
+    embedder = Remote()
+    chosen = decider(embedder)
+    first = ask(chosen, 8, SMALL)
+    assert (first.stats.ranking, first.stats.ranking_reason) == (Ranking.HYBRID, "")
+    asked = len(embedder.asked)
+    embedder.fault = Fault.TIMEOUT
+    again = ask(chosen, 8, SMALL)
+    assert (again.edits, again.stats) == (first.edits, first.stats)
+    assert len(embedder.asked) == asked
+    assert ask(chosen, 8, replace(SMALL, budget_tokens=1_999)).stats.ranking_reason == Fault.TIMEOUT
+
+
 def test_the_past_is_embedded_again_where_that_gives_the_same() -> None:
     """With the model in the process, a worker that has just started plans as one that has seen it all."""
     warm = decider(Remote(is_local=True))
