@@ -1,8 +1,10 @@
 """Which piece of a text is taken next."""
 
 import heapq
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -98,3 +100,25 @@ def test_what_is_passed_over_at_once_is_what_would_be_one_by_one(found: Found, r
             break
         pieces.keep(best)
     assert taken == taken_one_by_one(found, rooms)
+
+
+class Watched(np.ndarray[Any, np.dtype[np.int64]]):
+    """An array that counts how often all of it is looked at."""
+
+    looks = 0
+
+    def min(self, *args: Any, **kwargs: Any) -> Any:
+        """The least of all values."""
+        Watched.looks += 1
+        return super().min(*args, **kwargs)
+
+
+def test_a_piece_that_is_not_kept_costs_no_look_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the room stays the same, all pieces are looked at once, however many turn out not to fit."""
+    pieces = pieces_of([(40, 1, (0, 1), (1, 1))] * 200)
+    monkeypatch.setattr(Watched, "looks", 0)
+    pieces.needs = pieces.needs.view(Watched)
+    tried = [pieces.best(350) for _ in range(100)]
+    assert None not in tried
+    assert len(set(tried)) == 100
+    assert Watched.looks == 1

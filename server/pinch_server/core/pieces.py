@@ -45,6 +45,7 @@ class Pieces:
         order: All pieces, the most worthy first.
         next: How many of them were looked at, or passed over.
         heap: Those that were looked at and not taken, by what they were worth then.
+        room: The room for which it is known that a piece may have fitted; more than there is at first.
     """
 
     starts: Ints
@@ -59,6 +60,7 @@ class Pieces:
     order: Ints
     next: int = 0
     heap: list[tuple[float, int]] = field(default_factory=list)
+    room: int = _TAKEN
 
     @classmethod
     def of(cls, weighed: Weighed, echoes: Echoes, head: int, tail: int) -> "Pieces":
@@ -100,8 +102,12 @@ class Pieces:
         Worth only falls, so that a piece looked at anew need only be compared with what the others were
         worth. Where many have fallen, the best of those that were looked at must do.
         """
-        if self.needs.min(initial=room + 1) > room:
-            return None
+        # Room falls a hundred times or so, and pieces that turn out not to fit may be as many as the text
+        # is long: to look at all of them for each of those would cost more than in proportion to it.
+        if room < self.room:
+            if self.needs.min(initial=room + 1) > room:
+                return None
+            self.room = room
         looked_at: list[tuple[float, int]] = []
         while len(looked_at) < _LOOKS and (top := self._top()) is not None:
             self._remove(top)
