@@ -1,10 +1,27 @@
 """What the conversation before an event says of an identifier."""
 
+from typing import Any
+
+import numpy as np
+import pytest
+
 from pinch_server.core.chat import read_chat
 from pinch_server.core.counting import Chars3
 from pinch_server.core.draft import Draft
 from pinch_server.core.hints import Hints
 from tests.core.builders import Chat, round_of, said, user
+
+
+class Watched(np.ndarray[Any, np.dtype[np.int64]]):
+    """An array that knows how much of it was worked on at once."""
+
+    most = 0
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Works on plain arrays."""
+        Watched.most = max(Watched.most, *(one.size for one in inputs if isinstance(one, Watched)), 0)
+        plain = [np.asarray(one) if isinstance(one, Watched) else one for one in inputs]
+        return getattr(ufunc, method)(*plain, **options)
 
 
 def hints_of(chat: Chat, end: int | None = None) -> Hints:
@@ -69,3 +86,31 @@ def test_a_result_counts_once_however_often_it_says_a_thing() -> None:
     hints = hints_of(chat)
     result = "pkg/one.py pkg/one.py pkg/two.py"
     assert worth(hints, result, "pkg/one.py") == worth(hints, result, "pkg/two.py")
+
+
+def test_how_often_hints_were_asked_changes_nothing() -> None:
+    """A text weighs the same when it is the first that an event asks for and after many were asked for."""
+    texts = [f"core/one.py pkg/file_{i}.py said/it.py" for i in range(9)]
+    chat = [user("said/it.py"), *(part for text in texts for part in round_of("a", text))]
+    first = hints_of(chat)
+    asked = hints_of(chat)
+    for _ in range(9):
+        for text in texts:
+            asked.weigh(text)
+    for text in texts:
+        fresh = hints_of(chat).weigh(text).worth.tolist()
+        assert fresh == first.weigh(text).worth.tolist() == asked.weigh(text).worth.tolist()
+        assert fresh[2] == 0 < fresh[0] < fresh[1]
+
+
+def test_an_event_weighs_only_what_it_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One short text of a long conversation is weighed without the identifiers of all the others."""
+    chat = [user("go"), *(part for i in range(99) for part in round_of("a", f"pkg/file_{i}.py"))]
+    hints = hints_of(chat)
+    hints._holders = hints._holders.view(Watched)
+    monkeypatch.setattr(Watched, "most", 0)
+    hints.weigh("pkg/file_3.py")
+    assert Watched.most == 1
+    for i in range(99):
+        hints.weigh(f"pkg/file_{i}.py")
+    assert Watched.most == 99

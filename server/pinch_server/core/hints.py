@@ -44,6 +44,7 @@ class Hints:
     _event: int = 0
     _vocabulary: Vocabulary | None = None
     _worth: Ints | None = None
+    _asked: int = 0
 
     def read(self, end: int) -> None:
         """Takes all that stands before `end` into account."""
@@ -58,7 +59,7 @@ class Hints:
             self._holders[self._names_in(results[self._results])] += 1
             self._results += 1
         self._is_near = self._working_set(end)
-        self._event, self._vocabulary, self._worth = end, None, None
+        self._event, self._vocabulary, self._worth, self._asked = end, None, None, 0
 
     def _read_all(self) -> None:
         """Reads every text there is, each once; what comes later gets no say before its time."""
@@ -102,7 +103,7 @@ class Hints:
             text: A text of a result of this conversation.
         """
         found = self._read[text]
-        worth = self._worth_of_names().take(found.names)
+        worth = self._worth_of(found.names)
         near = found.part_rows.take(np.flatnonzero(self._is_near.take(_slots(found))))
         if near.size:
             weights = np.ones(len(worth), dtype=np.int64)
@@ -110,18 +111,27 @@ class Hints:
             worth *= weights.take(found.firsts)
         return Weighed(found, worth)
 
-    def _worth_of_names(self) -> Ints:
-        """What each identifier is worth at the newest event, wherever it stands."""
+    def _worth_of(self, names: Ints) -> Ints:
+        """What identifiers are worth at the newest event, wherever they stand."""
         if self._worth is None:
-            self._worth = _RARITY.take(np.minimum(self._holders, len(_RARITY) - 1))
-            self._worth[self._is_spoken] = 0
-        return self._worth
+            # Where an event asks for few, and there may be many events, all of them would cost too much.
+            self._asked += len(names)
+            if self._asked < len(self._holders):
+                return _worth(self._holders.take(names), self._is_spoken.take(names))
+            self._worth = _worth(self._holders, self._is_spoken)
+        return self._worth.take(names)
 
     def echo(self, text: str) -> Echoes:
         """The words of a text that were said lately, and what they are worth to the lines that hold them."""
         if self._vocabulary is None:
             self._vocabulary = Vocabulary.of(self._said_lately(self._event, _HEARD_OUTPUTS))
         return self._vocabulary.echo(text)
+
+
+def _worth(holders: Ints, is_spoken: NDArray[np.bool_]) -> Ints:
+    worth = _RARITY.take(np.minimum(holders, len(_RARITY) - 1))
+    worth[is_spoken] = 0
+    return worth
 
 
 def _slots(found: Sightings) -> Ints:
