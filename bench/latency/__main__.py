@@ -2,6 +2,16 @@
 
 Starts an echo and the service on loopback with the journal on, calls them in turn, and prints ratios. Every
 session grows from call to call, as an agent's does; `cold` is one that the service has not seen before.
+
+parts:
+  ratios   one call at a time, each form and reply, one worker
+  two      the same with two workers, which get a session's calls in turn (body form, edits)
+  ranking  what ranking by embeddings adds to calls that are decided anew
+  corpus   the longest real conversations, where there are some
+  stages   where a call's time goes
+  load     calls a second when there is always another call
+  beside   small calls beside a stream of big ones
+  memory   what a worker holds after many calls
 """
 
 from __future__ import annotations
@@ -19,19 +29,22 @@ from typing import Any, Final
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench.latency import ratios
+from bench.corpus import FOLDER, Conversation, conversations
+from bench.latency import ranked, ratios, real
 from bench.latency.goals import ONE, TWO, is_any_missed
 from bench.latency.load import Beside, Saturation, beside, resident_after, saturate
 from bench.latency.report import machine, show, tables
 from bench.latency.servers import ALLOCATOR, echo_server, pinch_server
 from bench.latency.stages import stages
 
-_PARTS: Final = ("ratios", "stages", "load", "beside", "memory")
+_PARTS: Final = ("ratios", "two", "ranking", "corpus", "stages", "load", "beside", "memory")
+_FIGURES: Final = ("ratios", "two", "ranking", "corpus", "parts", "loads", "besides", "resident")
 _CALLERS: Final = {3_000: 16, 50_000: 16, 324_000: 8, 1_000_000: 4}
 _EXAMPLES: Final = """\
 examples:
   python -m bench.latency
   python -m bench.latency --parts ratios --sizes 3000,50000 --steps 40
+  python -m bench.latency --parts two,ranking,corpus
   python -m bench.latency --json latency.json --markdown latency.md
 """
 
@@ -40,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the yardstick.
 
     Returns:
-        0; 1 when a goal is missed; 2 for a bad argument.
+        0; 1 when a goal is missed; 2 for a bad argument, or where calls were not ranked as asked.
     """
     options = _parser().parse_args(argv)
     if any(os.environ.get(name) != value for name, value in ALLOCATOR.items()):
@@ -48,8 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = list(sys.argv[1:] if argv is None else argv)
         command = [sys.executable, "-m", "bench.latency", *arguments]
         os.execve(sys.executable, command, os.environ | ALLOCATOR)  # noqa: S606 it is this very program
+    chats = _conversations(options.corpus) if "corpus" in options.parts else []
     steps = (
         (len(options.sizes) * len(ratios.CASES) if "ratios" in options.parts else 0)
+        + (len(options.sizes) if "two" in options.parts else 0)
+        + (len(options.ranked_sizes) * len(ranked.CASES) if "ranking" in options.parts else 0)
+        + len(chats) * len(real.FORMS)
         + (len(options.sizes) if "stages" in options.parts else 0)
         + (len(options.sizes) * 3 if "load" in options.parts else 0)
         + (2 if "beside" in options.parts else 0)
@@ -58,7 +75,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(file=sys.stderr)) as progress:
         task = progress.add_task("measuring", total=steps)
-        figures = _measure(options, lambda: progress.advance(task))
+        try:
+            figures = _measure(options, chats, lambda: progress.advance(task))
+        except ranked.NotRankedError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 130)
     console.print(machine())
     show(console, tables(**figures))
@@ -73,14 +94,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(is_any_missed(figures))
 
 
-def _measure(options: argparse.Namespace, done: Any) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {name: [] for name in ("ratios", "parts", "loads", "besides", "resident")}
+def _conversations(folder: Path) -> list[Conversation]:
+    chats = real.longest(conversations(folder))
+    if not chats:
+        print(
+            f"corpus: left out, no conversation (*.openai.json, *.anthropic.json) in {folder}",
+            file=sys.stderr,
+        )
+    return chats
+
+
+def _measure(options: argparse.Namespace, chats: list[Conversation], done: Any) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {name: [] for name in _FIGURES}
     with ExitStack() as stack:
         echo = stack.enter_context(echo_server())
         one = stack.enter_context(pinch_server("--workers", "1"))
         two = stack.enter_context(pinch_server("--workers", "2"))
         if "ratios" in options.parts:
             found["ratios"] = list(ratios.measure(echo, one, options.sizes, options.steps, done))
+        if "two" in options.parts:
+            found["two"] = list(
+                ratios.measure(echo, two, options.sizes, options.steps, done, ratios.NEXT_EDITS)
+            )
+        if "ranking" in options.parts:
+            # A service of its own: its vectors are not to weigh in what memory is measured later.
+            with pinch_server("--workers", "1") as ranking:
+                found["ranking"] = list(
+                    ranked.measure(echo, ranking, options.ranked_sizes, options.steps, done)
+                )
+        if chats:
+            found["corpus"] = list(real.measure(echo, one, chats, options.steps, done))
         for tokens in options.sizes if "stages" in options.parts else ():
             found["parts"].append(stages(one, tokens, options.steps))
             done()
@@ -134,6 +177,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--parts", type=_parts, default=_PARTS, help=f"some of {','.join(_PARTS)} (all)")
     parser.add_argument(
         "--sizes", type=_sizes, default=ratios.SIZES, help="tokens (3000,50000,324000,1000000)"
+    )
+    parser.add_argument(
+        "--ranked-sizes", type=_sizes, default=ranked.SIZES, help="tokens in the part ranking (50000,324000)"
+    )
+    parser.add_argument(
+        "--corpus", type=Path, default=FOLDER, metavar="DIR", help="a folder of bodies (../shared/corpus)"
     )
     parser.add_argument("--steps", type=int, default=20, help="calls timed of each case and size (20)")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each load (4)")

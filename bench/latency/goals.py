@@ -21,7 +21,7 @@ PLANNING_TOKENS: Final = 324_000
 
 def is_ratio_missed(one: Ratio) -> bool:
     """Whether calls take too long beside their echoes."""
-    return one.goal is not None and one.ratio > one.goal
+    return one.goal is not None and one.times.ratio > one.goal
 
 
 def is_rate_missed(one: Saturation, loads: Sequence[Saturation]) -> bool:

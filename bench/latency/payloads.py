@@ -10,6 +10,7 @@ from bench.conversations import encode, tell
 from bench.conversations.dialects import openai_chat
 from bench.conversations.session import (
     AssistantMessage,
+    Message,
     Session,
     ToolResults,
     UserMessage,
@@ -22,7 +23,7 @@ Reply: TypeAlias = Literal["edits", "full"]
 
 BUDGET_TOKENS: Final = 50_000
 _SEED: Final = 5
-_REPLIES: Final = {"edits": pb.REPLY_FORM_EDITS, "full": pb.REPLY_FORM_FULL}
+REPLIES: Final = {"edits": pb.REPLY_FORM_EDITS, "full": pb.REPLY_FORM_FULL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,9 @@ class GrowingSession:
         """The size of the last call (tokens, characters / 3)."""
         return self._session.tokens
 
-    def calls(self, telling: str, form: Form, reply: Reply, *, ranked: bool = False) -> Iterator[Call]:
+    def calls(
+        self, telling: str, form: Form, reply: Reply, *, ranked: bool = False, own_results: bool = False
+    ) -> Iterator[Call]:
         """The session's last calls, oldest first.
 
         Args:
@@ -67,16 +70,26 @@ class GrowingSession:
             form: How the conversation goes in.
             reply: How it comes back.
             ranked: Decide each call anew by relevance, instead of replaying the history.
+            own_results: Begin each result with the telling too, so that nobody has embedded it before.
         """
-        opening = self._session.messages[0]
+        opening, *rest = self._session.messages
         if not isinstance(opening, UserMessage):
             raise TypeError("a session begins with the user")
         opening = replace(opening, text=f"{telling}: {opening.text}")
+        if own_results:
+            rest = [_of_telling(message, telling) for message in rest]
         for end in self._ends:
-            messages = (opening, *self._session.messages[1:end])
+            messages = (opening, *rest[: end - 1])
             call = _call(replace(self._session, messages=messages), form, reply, ranked=ranked)
             call.request.context.session_id = telling
             yield call
+
+
+def _of_telling(message: Message, telling: str) -> Message:
+    if not isinstance(message, ToolResults):
+        return message
+    results = tuple(replace(result, text=f"{telling}: {result.text}") for result in message.results)
+    return ToolResults(results)
 
 
 def _call(session: Session, form: Form, reply: Reply, *, ranked: bool) -> Call:
@@ -85,7 +98,7 @@ def _call(session: Session, form: Form, reply: Reply, *, ranked: bool) -> Call:
             budget_tokens=BUDGET_TOKENS,
             stability=pb.STABILITY_PER_CALL if ranked else pb.STABILITY_REPLAY,
         ),
-        reply_form=_REPLIES[reply],
+        reply_form=REPLIES[reply],
     )
     if form == "body":
         request.body.json = encode(openai_chat(session))

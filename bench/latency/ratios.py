@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import random
-import statistics
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
+from bench.latency.pairs import Pair, Times, pairing, times_of
 from bench.latency.payloads import Call, Form, GrowingSession, Reply
-from bench.latency.servers import Measured, echo_stub, pinch_stub
+from bench.latency.servers import Measured
 
 GOALS: Final[dict[tuple[Form, Reply], tuple[float, ...]]] = {
     ("body", "edits"): (1.3, 1.6, 2.2, 2.2),
@@ -54,104 +50,77 @@ CASES: Final = (
 )
 
 
+NEXT_EDITS: Final = CASES[:1]
+"""What is measured of two workers: a body, with edits as the reply."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """What one case costs at one size; times in milliseconds.
+    """What one case costs at one size.
 
     Attributes:
         case: Which case.
         tokens: The size (tokens).
-        calls: How many were timed.
-        echo_p50: Middle of the echoes of the same bytes.
-        p50: Middle of the calls.
-        p99: What one call of a hundred took longer than; with fewer calls the slowest.
-        echo_p99: The same of the echoes.
-        ratio: Middle of each call's time against its own echo's.
+        times: What its calls and their echoes took.
         shipped_tokens: What the last call ships (tokens): the budget is 50,000.
-        goal: The most that `ratio` may be; None where none is set.
+        goal: The most that `times.ratio` may be; None where none is set.
     """
 
     case: Case
     tokens: int
-    calls: int
-    echo_p50: float
-    p50: float
-    p99: float
-    echo_p99: float
-    ratio: float
+    times: Times
     shipped_tokens: int
     goal: float | None
 
 
 def measure(
-    echo: Measured, pinch: Measured, sizes: tuple[int, ...], steps: int, done: Callable[[], None]
+    echo: Measured,
+    pinch: Measured,
+    sizes: tuple[int, ...],
+    steps: int,
+    done: Callable[[], None],
+    cases: Sequence[Case] = CASES,
 ) -> Iterator[Ratio]:
     """Times every case at every size, calls and echoes in turn.
 
     Args:
         echo: The floor.
-        pinch: What is measured.
+        pinch: What is measured. Goals are set for one worker; several get the calls of each session in turn.
         sizes: Sizes of conversation (tokens).
         steps: Calls timed of each session; of small ones there are several.
         done: Called after every case and size.
+        cases: What is measured.
     """
-    dice = random.Random(1)
-    with ExitStack() as stack:
-        send = stack.enter_context(echo_stub(echo.address))
-        prune = stack.enter_context(pinch_stub(pinch.address))
-        # None is to pay for what only the first calls of a process do.
-        for _, call in _calls(GrowingSession(min(SIZES), steps), CASES[0], steps):
-            send(call.payload)
-            prune(call.request)
+    with pairing(echo, pinch) as pairs:
         for tokens in sizes:
-            session = GrowingSession(tokens, steps + 1)
-            for case in CASES:
-                times: list[tuple[float, float]] = []
-                shipped = 0
-                for is_timed, call in _calls(session, case, steps):
-                    timed: list[Callable[[], Any]] = [
-                        partial(send, call.payload),
-                        partial(prune, call.request),
-                    ]
-                    took = [0.0, 0.0]
-                    for which in dice.sample((0, 1), 2):
-                        began = time.perf_counter()
-                        reply = timed[which]()
-                        took[which] = (time.perf_counter() - began) * 1e3
-                        if which == 1:
-                            shipped = reply.measured.tokens
+            session = GrowingSession(tokens, steps + pinch.workers)
+            for case in cases:
+                taken: list[Pair] = []
+                for is_timed, call in _calls(session, case, steps, pinch.workers):
+                    pair = pairs.take(call)
                     if is_timed:
-                        times.append((took[0], took[1]))
-                yield _ratio(case, tokens, times, shipped)
+                        taken.append(pair)
+                shipped = taken[-1].reply.measured.tokens
+                goal = _goal(case, tokens) if pinch.workers == 1 else None
+                yield Ratio(case, tokens, times_of(taken), shipped, goal)
                 done()
 
 
-def _calls(session: GrowingSession, case: Case, steps: int) -> Iterator[tuple[bool, Call]]:
-    """The calls of one case, each with whether it is timed: the first of a session is no next one."""
+def _calls(session: GrowingSession, case: Case, steps: int, workers: int) -> Iterator[tuple[bool, Call]]:
+    """The calls of one case, each with whether it is timed: a session's first at a worker is no next one."""
     name = f"{case.form} {case.reply} {case.ranked}"
     if case.history == "next":
         for number in range(max(1, SMALL_TOKENS // session.tokens)):
             calls = session.calls(f"{name} {number}", case.form, case.reply, ranked=case.ranked)
-            yield from ((place > 0, call) for place, call in enumerate(calls))
+            yield from ((place >= workers, call) for place, call in enumerate(calls))
         return
     for number in range(steps):
         *_, last = session.calls(f"{name} {number}", case.form, case.reply, ranked=case.ranked)
         yield True, last
 
 
-def _ratio(case: Case, tokens: int, times: list[tuple[float, float]], shipped: int) -> Ratio:
-    echoes, calls = (sorted(column) for column in zip(*times, strict=True))
+def _goal(case: Case, tokens: int) -> float | None:
     goals = GOALS.get((case.form, case.reply))
-    has_goal = goals is not None and case.history == "next" and not case.ranked and tokens in SIZES
-    return Ratio(
-        case=case,
-        tokens=tokens,
-        calls=len(times),
-        echo_p50=statistics.median(echoes),
-        p50=statistics.median(calls),
-        p99=calls[len(calls) * 99 // 100],
-        echo_p99=echoes[len(echoes) * 99 // 100],
-        ratio=statistics.median(call / echo for echo, call in times),
-        shipped_tokens=shipped,
-        goal=goals[SIZES.index(tokens)] if goals and has_goal else None,
-    )
+    if goals is None or case.history != "next" or case.ranked or tokens not in SIZES:
+        return None
+    return goals[SIZES.index(tokens)]

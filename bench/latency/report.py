@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from rich.box import MARKDOWN, SIMPLE_HEAD, Box
 from rich.console import Console
@@ -13,8 +14,14 @@ from rich.table import Table
 
 from bench.latency.goals import is_p99_missed, is_planning_missed, is_rate_missed, is_ratio_missed, lone
 from bench.latency.load import Beside, Saturation
+from bench.latency.pairs import Times
+from bench.latency.ranked import RankedCall
 from bench.latency.ratios import Ratio
+from bench.latency.real import RealCall
 from bench.latency.stages import STAGES, Stages
+
+_TIMES: Final = ("echo p50", "p50", "p99", "x echo")
+_WORDS: Final = ("form", "reply", "server", "session", "vectors", "conversation", "dialect")
 
 
 def machine() -> str:
@@ -43,11 +50,20 @@ def tables(
     loads: Sequence[Saturation],
     besides: Sequence[Beside],
     resident: Sequence[float],
+    two: Sequence[Ratio] = (),
+    ranking: Sequence[RankedCall] = (),
+    corpus: Sequence[RealCall] = (),
 ) -> list[Table]:
     """One table for each kind of figure that was taken."""
     made = []
     if ratios:
-        made.append(_ratios(ratios))
+        made.append(_ratios("One call at a time, beside a raw gRPC echo of the same bytes (ms)", ratios))
+    if two:
+        made.append(_ratios("One call at a time, to two workers in turn, beside the echo (ms)", two))
+    if ranking:
+        made.append(_ranking(ranking))
+    if corpus:
+        made.append(_corpus(corpus))
     if parts:
         made.append(_parts(parts))
     if loads:
@@ -69,23 +85,8 @@ def show(console: Console, some: Sequence[Table], *, as_markdown: bool = False) 
         console.print(table)
 
 
-def _ratios(ratios: Sequence[Ratio]) -> Table:
-    table = _table(
-        "One call at a time, beside a raw gRPC echo of the same bytes (ms)",
-        (
-            "tokens",
-            "form",
-            "reply",
-            "session",
-            "ranking",
-            "echo p50",
-            "p50",
-            "p99",
-            "x echo",
-            "goal",
-            "ships",
-        ),
-    )
+def _ratios(title: str, ratios: Sequence[Ratio]) -> Table:
+    table = _table(title, ("tokens", "form", "reply", "session", "ranking", *_TIMES, "goal", "ships"))
     for one in ratios:
         case = one.case
         table.add_row(
@@ -94,14 +95,54 @@ def _ratios(ratios: Sequence[Ratio]) -> Table:
             case.reply,
             case.history,
             "each call" if case.ranked else "replay",
-            f"{one.echo_p50:.2f}",
-            f"{one.p50:.2f}",
-            f"{one.p99:.2f}",
-            f"{one.ratio:.2f}{_mark(is_ratio_missed(one))}",
+            *_times(one.times, is_missed=is_ratio_missed(one)),
             "" if one.goal is None else f"<= {one.goal}",
             f"{one.shipped_tokens:,}",
         )
     return table
+
+
+def _ranking(ranking: Sequence[RankedCall]) -> Table:
+    table = _table(
+        "Each call decided anew: what ranking by embeddings adds (ms; body form, edits as the reply)",
+        ("tokens", "session", "vectors", *_TIMES, "calls", "candidates", "vectors made", "known"),
+    )
+    for one in ranking:
+        is_off = one.case.vectors == "off"
+        table.add_row(
+            f"{one.tokens:,}",
+            one.case.history,
+            one.case.vectors,
+            *_times(one.times),
+            str(one.times.calls),
+            str(one.candidates),
+            "" if is_off else f"{one.made:.1f}",
+            "" if is_off else f"{one.known:.1f}",
+        )
+    return table
+
+
+def _corpus(corpus: Sequence[RealCall]) -> Table:
+    table = _table(
+        "The longest real conversations, their next calls, beside the echo (ms; body form)",
+        ("conversation", "dialect", "tokens", "reply", *_TIMES, "calls", "ships"),
+    )
+    for one in corpus:
+        table.add_row(
+            one.conversation,
+            one.dialect,
+            f"{one.tokens:,}",
+            one.reply,
+            *_times(one.times),
+            str(one.times.calls),
+            f"{one.shipped_tokens:,}",
+        )
+    return table
+
+
+def _times(times: Times, *, is_missed: bool = False) -> tuple[str, ...]:
+    figures = (times.echo_p50, times.p50, times.p99)
+    return (*(f"{figure:.2f}" for figure in figures), f"{times.ratio:.2f}{_mark(is_missed)}")
 
 
 def _parts(parts: Sequence[Stages]) -> Table:
@@ -174,5 +215,5 @@ def _mark(is_missed: bool) -> str:
 def _table(title: str, columns: Sequence[str], box: Box = SIMPLE_HEAD) -> Table:
     table = Table(title=title, box=box)
     for name in columns:
-        table.add_column(name, justify="left" if name in ("form", "reply", "server", "session") else "right")
+        table.add_column(name, justify="left" if name in _WORDS else "right")
     return table

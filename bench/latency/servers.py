@@ -48,6 +48,11 @@ class Measured:
     pid: int
     http: str = ""
 
+    @property
+    def workers(self) -> int:
+        """How many take calls."""
+        return self.address.count(",") + 1
+
     def processes(self) -> list[int]:
         """Its process and all below it."""
         found = [self.pid]

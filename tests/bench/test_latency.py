@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from bench.conversations import encode, generate
+from bench.corpus import Conversation
 from bench.growth.__main__ import Step, charts, exponents
 from bench.growth.bodies import of_messages, of_tokens
-from bench.latency import ratios
+from bench.latency import ranked, ratios, real
+from bench.latency.__main__ import main as latency
 from bench.latency.goals import ONE, TWO, is_any_missed
 from bench.latency.load import Beside, Saturation, saturate
 from bench.latency.payloads import GrowingSession
 from bench.latency.report import tables
-from bench.latency.servers import echo_server, echo_stub, pinch_server
+from bench.latency.servers import ALLOCATOR, echo_server, echo_stub, pinch_server
 from bench.latency.stages import STAGES, stages
 from bench.peers.__main__ import ECHO, GOAL_TOKENS, LATER, Outcome, goal_of
 from bench.peers.__main__ import main as peers
 from bench.peers.validity import judge
+from bench.recall.shapes import call_points
+from pinch_server.formats.format import Format
 
 
 def test_a_session_grows_from_call_to_call() -> None:
@@ -55,10 +61,130 @@ def test_ratios_are_taken_of_every_case() -> None:
     sessions = ratios.SMALL_TOKENS // GrowingSession(3_000, 3).tokens
     assert sessions > 10
     for one in found:
-        assert one.calls == (2 * sessions if one.case.history == "next" else 2)
-        assert one.ratio > 0
+        assert one.times.calls == (2 * sessions if one.case.history == "next" else 2)
+        assert one.times.ratio > 0
         assert one.shipped_tokens > 0
     assert [one.goal for one in found[:4]] == [1.3, 1.3, 1.3, None]
+
+
+def test_two_workers_have_each_seen_a_session_before_its_calls_are_timed() -> None:
+    """With two workers the first two calls of a session are not timed, and no goal is set."""
+    with echo_server() as echo, pinch_server("--workers", "2") as pinch:
+        found = list(ratios.measure(echo, pinch, (3_000,), 2, lambda: None, ratios.NEXT_EDITS))
+    assert [(one.case, one.goal) for one in found] == [(ratios.CASES[0], None)]
+    session = GrowingSession(3_000, 4)
+    assert found[0].times.calls == 2 * (ratios.SMALL_TOKENS // session.tokens)
+
+
+def test_no_result_stands_in_two_tellings_that_are_to_be_embedded_anew() -> None:
+    """With results of their own, two tellings of a session share none, and each is told as often."""
+    session = GrowingSession(20_000, 1)
+    (one,), (other,) = (list(session.calls(name, "body", "edits", own_results=True)) for name in "ab")
+    told, again = (
+        [m["content"] for m in json.loads(call.payload)["messages"] if m["role"] == "tool"]
+        for call in (one, other)
+    )
+    assert len(told) == len(again) > 5
+    assert not set(told) & set(again)
+
+
+def test_vectors_are_known_when_warm_and_made_when_cold() -> None:
+    """A session's next call makes fewer vectors than it knows, a new session's knows fewer than it makes."""
+    with echo_server() as echo, pinch_server() as pinch:
+        found = list(ranked.measure(echo, pinch, (20_000,), 2, lambda: None))
+    assert tuple(one.case for one in found) == ranked.CASES
+    off, warm, cold_off, cold = found
+    assert (off.made, off.known, cold_off.made, cold_off.known) == (0, 0, 0, 0)
+    assert 0 < warm.made < warm.known
+    assert cold.known < cold.made
+    assert cold.made + cold.known >= cold.candidates > 5
+    assert all(one.times.ratio > 0 for one in found)
+
+
+def test_calls_that_were_not_ranked_by_vectors_are_no_figures(tmp_path: Path) -> None:
+    """A service that ranks by words alone ends the measurement with what its reply said."""
+    settings = tmp_path / "pinch.toml"
+    settings.write_text('[relevance]\nscoring = "lexical"\n')
+    with (
+        echo_server() as echo,
+        pinch_server("--config", str(settings)) as pinch,
+        pytest.raises(ranked.NotRankedError, match=r"vectors warm.*RANKING_LEXICAL.*not RANKING_HYBRID"),
+    ):
+        list(ranked.measure(echo, pinch, (20_000,), 2, lambda: None))
+
+
+def _chats() -> list[Conversation]:
+    return [
+        Conversation(f"{seed}.json", form, encode(generate(seed, tokens=tokens, format=kind, images=False)))
+        for seed, tokens, form, kind in (
+            (1, 20_000, Format.ANTHROPIC, "anthropic"),
+            (2, 40_000, Format.OPENAI_CHAT, "openai-chat"),
+            (3, 30_000, Format.OPENAI_CHAT, "openai-chat"),
+            (4, 10_000, Format.ANTHROPIC, "anthropic"),
+        )
+    ]
+
+
+def test_each_dialect_has_its_longest_conversation_measured() -> None:
+    """The longest of each dialect comes before longer ones of a dialect that is there already."""
+    chats = _chats()
+    assert [one.name for one in real.longest(chats, 2)] == ["2.json", "1.json"]
+    assert [one.name for one in real.longest(chats)] == ["2.json", "1.json", "3.json"]
+    assert real.longest([]) == []
+
+
+@pytest.mark.parametrize("chat", _chats()[:2], ids=lambda chat: chat.format)
+def test_real_conversations_grow_up_to_each_answer_of_the_model(chat: Conversation) -> None:
+    """Each call ends where the model spoke next and begins with the one before, but with no other telling."""
+    body = json.loads(chat.body)
+    told = [json.loads(call.payload) for call in real.calls(chat, "one", "edits", 3)]
+    assert [len(one["messages"]) for one in told] == call_points(body["messages"])[-3:]
+    for before, after in pairwise(told):
+        assert after["messages"][: len(before["messages"])] == before["messages"]
+    assert told[0]["messages"][1:] == body["messages"][1 : len(told[0]["messages"])]
+    assert {name: told[0][name] for name in body if name != "messages"} == {
+        name: body[name] for name in body if name != "messages"
+    }
+    other = next(real.calls(chat, "other", "edits", 3))
+    assert json.loads(other.payload)["messages"][0] != told[0]["messages"][0]
+
+
+def test_real_conversations_are_measured_in_both_replies() -> None:
+    """Each conversation has a figure for edits and one for the whole body, of as many calls as it should."""
+    chats = _chats()[:2]
+    with echo_server() as echo, pinch_server() as pinch:
+        found = list(real.measure(echo, pinch, chats, 2, lambda: None))
+    assert [(one.conversation, one.dialect, one.reply) for one in found] == [
+        ("1", "anthropic", "edits"),
+        ("1", "anthropic", "full"),
+        ("2", "openai-chat", "edits"),
+        ("2", "openai-chat", "full"),
+    ]
+    for one in found:
+        assert one.times.calls == 6
+        assert 5_000 < one.shipped_tokens <= one.tokens
+
+
+def test_parts_run_alone_and_say_what_they_leave_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a corpus its part is left out with a word, and the others are written and shown."""
+    for name, value in ALLOCATOR.items():
+        monkeypatch.setenv(name, value)
+    written = tmp_path / "figures.json"
+    arguments = ["--sizes", "3000", "--ranked-sizes", "20000", "--steps", "2", "--corpus", str(tmp_path)]
+    assert latency([*arguments, "--parts", "two,ranking,corpus", "--json", str(written)]) == 0
+    figures = json.loads(written.read_text())
+    assert {name: len(figures[name]) for name in ("ratios", "two", "ranking", "corpus")} == {
+        "ratios": 0,
+        "two": 1,
+        "ranking": 4,
+        "corpus": 0,
+    }
+    said = capsys.readouterr()
+    assert f"corpus: left out, no conversation (*.openai.json, *.anthropic.json) in {tmp_path}" in said.err
+    assert "to two workers in turn" in said.out
+    assert "what ranking by embeddings adds" in said.out
 
 
 @pytest.mark.parametrize(
