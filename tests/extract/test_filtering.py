@@ -11,10 +11,13 @@ import pytest
 from pinch_server.core.extraction.candidate_gate import Gate
 from pinch_server.core.extraction.considered import Considering, Job
 from pinch_server.core.extraction.frozen import Claim, FrozenText
+from pinch_server.core.extraction.learning import Learned
 from pinch_server.core.extraction.record import FilterRecord
+from pinch_server.core.extraction.slugs import NOT_SENT
 from pinch_server.core.pricing import CacheState
-from pinch_server.extract.filtering import SIDE_BY_SIDE, Filtering
-from pinch_server.extract.outcome import Refused, Strategy, Written
+from pinch_server.extract.filtering import SIDE_BY_SIDE, Filtering, Writer
+from pinch_server.extract.model import Usage
+from pinch_server.extract.outcome import Call, Refused, Strategy, Written
 from pinch_server.extract.recording import MadeWith
 from pinch_server.observe.metrics import Metrics
 
@@ -79,7 +82,7 @@ def a_job(number: int) -> Job:
 
 @contextmanager
 def filtering(
-    writer: Gated,
+    writer: Writer,
     metrics: Metrics,
     *,
     waiting: int = 2,
@@ -100,7 +103,8 @@ def filtering(
     try:
         yield running
     finally:
-        writer.let.set()
+        if isinstance(writer, Gated):
+            writer.let.set()
         running.close()
 
 
@@ -194,6 +198,61 @@ def test_what_the_database_does_not_take_is_counted_apart(metrics: Metrics) -> N
     page = metrics.page().decode()
     assert 'pinch_extraction_filters_total{filter="not_kept"} 1.0' in page
     assert 'pinch_extraction_filters_total{filter="accepted"} 0.0' in page
+
+
+@dataclass
+class Outcomes:
+    """Leaves of each result what the script says.
+
+    Attributes:
+        outcomes: What comes of each result, in turn.
+    """
+
+    outcomes: list[Written | Refused]
+
+    def write(self, job: Job, seconds: float) -> Written | Refused:
+        assert job.text
+        assert seconds > 0
+        return self.outcomes.pop(0)
+
+
+def failed(fault: str, cost_usd: float = 0.0, latency_ms: float = 1.0) -> Refused:
+    call = Call(Strategy.CODE, "filter", fault, False, Usage(), cost_usd, latency_ms)
+    return Refused((f"model call failed: {fault}", "result not smaller"), ("model call failed",), (call,))
+
+
+@pytest.mark.parametrize("fault", [*NOT_SENT, "refused", "401", "429", "503"])
+def test_an_endpoint_that_is_away_teaches_nothing(metrics: Metrics, fault: str) -> None:
+    """While no filter is written the gate learns neither that filters are useless nor that calls are free."""
+    writer = Outcomes([failed(fault) for _ in range(70)])
+    with filtering(writer, metrics) as running:
+        for number in range(70):
+            running.now([a_job(number)], 60.0)
+        assert running.learned == Learned()
+    assert not writer.outcomes
+
+
+def test_a_call_that_hangs_teaches_what_it_cost_and_how_long_it_took(metrics: Metrics) -> None:
+    """A call without an answer in its time counts with its cost and time, and says nothing of filters."""
+    writer = Outcomes([failed("deadline", 0.0, 90_000.0), failed("closed", 0.25)])
+    with filtering(writer, metrics) as running:
+        for number in range(2):
+            running.now([a_job(number)], 60.0)
+        learned = running.learned
+    assert (learned.calls, learned.spent_usd, learned.latencies_ms) == (2, 0.25, (90_000.0, 1.0))
+    assert learned.seen_tokens == learned.excerpt_tokens == 0
+
+
+def test_a_filter_that_is_refused_teaches_that_it_removed_nothing(metrics: Metrics) -> None:
+    """A refusal of what a filter left counts with its size, also where its repair found no endpoint."""
+    answered = Call(Strategy.CODE, "filter", "", False, Usage(), 0.01, 900.0)
+    repair = Call(Strategy.CODE, "repair", "429", False, Usage(), 0.0, 1.0)
+    writer = Outcomes([Refused(("syntax error: here",), ("syntax error",), (answered, repair))])
+    with filtering(writer, metrics) as running:
+        running.now([a_job(1)], 60.0)
+        learned = running.learned
+    assert (learned.seen_tokens, learned.removed_tokens) == (3_000, 0)
+    assert (learned.calls, learned.spent_usd) == (1, 0.01)
 
 
 def test_the_queue_has_an_end(metrics: Metrics) -> None:

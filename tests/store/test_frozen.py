@@ -90,6 +90,19 @@ def test_a_claim_of_the_dead_ends(engine: Engine) -> None:
     kept.close()
 
 
+def test_a_claim_by_a_clock_that_was_ahead_ends(engine: Engine) -> None:
+    """A claim that begins after the end of one made now is nobody's; one by a clock less ahead holds."""
+    times = iter([201_000_001, 101_000_001, 101_000_000, 101_000_001])
+    kept = DatabaseFrozen(engine, now=lambda: next(times), wait_seconds=60)
+    ahead = kept.claim(KEY, 100)
+    assert ahead is not None
+    assert not holds(kept, KEY)
+    assert holds(kept, KEY)
+    kept.give_back(ahead)
+    assert not holds(kept, KEY)
+    kept.close()
+
+
 def test_of_many_claims_at_once_one_holds(engine: Engine) -> None:
     """Of processes that claim a text at the same time exactly one gets it."""
     replicas = [DatabaseFrozen(engine, wait_seconds=60) for _ in range(4)]

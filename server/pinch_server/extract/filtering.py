@@ -16,7 +16,7 @@ from pinch_server.core.extraction.learning import Learned
 from pinch_server.core.extraction.record import FilterRecord
 from pinch_server.core.extraction.slugs import LONGER_THAN_ANY, NOT_KEPT, OTHER_REFUSAL, REFUSALS
 from pinch_server.extract.model import DEADLINE
-from pinch_server.extract.outcome import Call, Refused, Written
+from pinch_server.extract.outcome import Refused, Written
 from pinch_server.extract.recording import NOTHING_SAID, MadeWith, record_of
 from pinch_server.extract.remembered import MOST_FROZEN, Recent
 
@@ -338,12 +338,12 @@ class Filtering:
     def _learn(self, job: Job, outcome: Written | Refused) -> None:
         with self._lock:
             listed = 0.0 if job.considering is None else job.considering.listed_usd
-            for number, call in enumerate(outcome.calls):
+            for number, call in enumerate(call for call in outcome.calls if call.is_telling):
                 # What the later calls about a result cost was brought about by the first.
                 self._learned = self._learned.called(
                     call.cost_usd, call.latency_ms, 0.0 if number else listed
                 )
-            if not _ran_out(outcome.calls) or isinstance(outcome, Written):
+            if isinstance(outcome, Written) or _tells_of_filters(outcome):
                 # What can never be sent removes nothing.
                 after = job.tokens
                 if isinstance(outcome, Written) and len(outcome.text) <= MOST_CHARS:
@@ -372,5 +372,6 @@ def _made(text: str) -> FrozenText:
     return FrozenText(None, OTHER_REFUSAL) if _UNKEEPABLE.search(text) else FrozenText(text)
 
 
-def _ran_out(calls: Sequence[Call]) -> bool:
-    return any(call.fault == DEADLINE for call in calls)
+def _tells_of_filters(refused: Refused) -> bool:
+    """Whether there was a filter to refuse: by an hour without an endpoint a gate would learn to shut."""
+    return refusal_of(refused) not in _PASSING and all(call.fault != DEADLINE for call in refused.calls)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from pinch_server.core.extraction.record import Repair
-from pinch_server.extract.model import Usage
+from pinch_server.extract.model import DEADLINE, Usage
 
 FILTER_SECONDS: Final = 90.0
 """Time for one result, all calls to the model included (seconds)."""
@@ -75,6 +75,11 @@ class Call:
     usage: Usage
     cost_usd: float
     latency_ms: float
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether it says what calls cost and how long they last: one that was turned away says neither."""
+        return not self.fault or self.fault == DEADLINE or self.cost_usd > 0
 
 
 @dataclass(frozen=True, slots=True)

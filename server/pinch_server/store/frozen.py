@@ -84,10 +84,12 @@ class DatabaseFrozen:
             The claim, which does not hold where another has it; None when the database does not tell.
         """
         now, table, row = self._now(), extraction_texts, _claim_key(key)
+        span = round(seconds * _MICROS)
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
         claimed = dialect.insert(table).values(key=row, text=None, reason=_CLAIMED, used_at=now)
-        # A process that died gives nothing back: what it claimed is free again when its time is over.
-        is_over = table.c.used_at <= now - round(seconds * _MICROS)
+        # A process that died gives nothing back: what it claimed is free again when its time is over. So is
+        # what begins after the end of a claim made now: it is by a clock that was ahead.
+        is_over = (table.c.used_at <= now - span) | (table.c.used_at > now + span)
         claimed = claimed.on_conflict_do_update(
             index_elements=["key"], set_={"used_at": now}, where=is_over
         ).returning(table.c.key)
