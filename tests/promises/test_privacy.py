@@ -15,11 +15,12 @@ from pinch.v1 import prune_pb2 as pb
 from pinch.v1.insight_pb2_grpc import InsightServiceStub
 from pinch.v1.prune_pb2_grpc import PruneServiceStub
 from pinch_server.store.engine import open_engine
-from pinch_server.store.tables import metadata
+from pinch_server.store.tables import metadata, prune_decisions
 from tests.rpc.conversations import body, messages, typed
 
 PLANTED = ("xylophone-in-the-user-turn", "quartz-in-the-tool-result", "vortex-in-the-arguments")
 SESSION = "jukebox-session-of-somebody"
+TENANT = "walrus-and-daughters"
 SMALL = pb.Limits(budget_tokens=2_000, keep_last_turns=1)
 
 
@@ -57,10 +58,21 @@ def options(request: pytest.FixtureRequest) -> list[str]:
     return ["--migrate", "--database-url", str(request.getfixturevalue("postgres_url"))]
 
 
-def test_nothing_that_was_said_is_kept(tmp_path: Path, options: list[str]) -> None:
-    """After a busy run, neither a planted word nor the session's id is in anything the service left."""
+@pytest.fixture
+def config(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Settings that name the tenant, out of the service's own directory."""
+    file = tmp_path_factory.mktemp("settings") / "pinch.toml"
+    file.write_text(f'[extract]\ntenant = "{TENANT}"\n')
+    return str(file)
+
+
+def test_nothing_that_was_said_is_kept(tmp_path: Path, options: list[str], config: str) -> None:
+    """After a busy run, no planted word, no session's id and no tenant is in anything the service left."""
     kept: dict[str, bytes] = {}
-    with running_server(tmp_path, *options) as server, grpc.insecure_channel(server.grpc) as channel:
+    with (
+        running_server(tmp_path, "--config", config, *options) as server,
+        grpc.insecure_channel(server.grpc) as channel,
+    ):
         prune, insight = PruneServiceStub(channel), InsightServiceStub(channel)
         persisted = []
         for request in [*requests()] * 5:
@@ -90,11 +102,12 @@ def test_nothing_that_was_said_is_kept(tmp_path: Path, options: list[str]) -> No
             kept[str(file.relative_to(tmp_path))] = file.read_bytes()
     engine = open_engine(database)
     with engine.connect() as connection:
+        assert connection.scalars(select(prune_decisions.c.tenant_hash).limit(1)).all() != [None]
         for table in metadata.sorted_tables:
             kept[f"table {table.name}"] = str(connection.execute(select(table)).all()).encode()
     engine.dispose()
     assert persisted[0] in kept["table prune_decisions"].decode()
     assert persisted[0].encode() in kept["server.log"]
     for place, found in kept.items():
-        for word in (*PLANTED, SESSION, "You mend code", "And now?"):
+        for word in (*PLANTED, SESSION, TENANT, "You mend code", "And now?"):
             assert word.encode() not in found, (word, place)
