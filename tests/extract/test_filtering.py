@@ -88,12 +88,13 @@ def filtering(
     waiting: int = 2,
     shelf: Shelf | None = None,
     log: Callable[[FilterRecord], None] = lambda _: None,
+    monotonic: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[Filtering]:
     running = Filtering(
         writer,
         shelf or Shelf(),
         metrics.extraction,
-        lambda: 0.0,
+        monotonic,
         seconds=60.0,
         most_waiting=waiting,
         shares=False,
@@ -155,6 +156,25 @@ def test_who_has_no_time_gets_nothing_and_the_text_is_there_later(metrics: Metri
         known = running.known.get(a_job(1).session_key)
         assert known is not None
         assert known.text is not None
+
+
+def test_nobody_pays_for_a_caller_who_has_gone(metrics: Metrics) -> None:
+    """What has waited behind other filters until its caller's time was over is not begun, nor left alone."""
+    writer, clock = Gated(), [0.0]
+    with (
+        filtering(writer, metrics, monotonic=lambda: clock[0]) as running,
+        ThreadPoolExecutor(SIDE_BY_SIDE) as pool,
+    ):
+        patient = [pool.submit(running.now, [a_job(number)], 60.0) for number in range(SIDE_BY_SIDE)]
+        assert all(writer.begun.acquire(timeout=60) for _ in patient)
+        assert running.now([a_job(9)], 0.01) == [None]
+        clock[0] = 1.0
+        writer.let.set()
+        assert all(one.result(60)[0] for one in patient)
+        assert running.idle(60)
+        assert a_job(9) not in writer.asked
+        assert not running.is_under_way(a_job(9))
+        assert running.now([a_job(9)], 60.0) == [FrozenText("kept")]
 
 
 def test_each_filter_is_on_record_once(metrics: Metrics) -> None:

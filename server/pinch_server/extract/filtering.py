@@ -236,7 +236,9 @@ class Filtering:
                 return None
             flight = self._flights[job.session_key] = Future()
         try:
-            self._pool.submit(self._fly, job, flight, min(seconds, self._seconds), is_waited_for=True)
+            # Who waits behind others may be gone when its turn comes: nobody pays for that.
+            until = self._monotonic() + min(seconds, self._seconds)
+            self._pool.submit(self._fly, job, flight, until, is_waited_for=True)
         except RuntimeError:
             self._land(job, flight, FrozenText(None, NOT_KEPT), is_final=False)
         return flight
@@ -246,14 +248,14 @@ class Filtering:
             with self._lock:
                 flight = self._flights.get(job.session_key)
             if flight is not None and not self._is_closed:
-                self._fly(job, flight, self._seconds)
+                self._fly(job, flight, self._monotonic() + self._seconds)
 
     def _fly(
-        self, job: Job, flight: "Future[FrozenText]", seconds: float, *, is_waited_for: bool = False
+        self, job: Job, flight: "Future[FrozenText]", until: float, *, is_waited_for: bool = False
     ) -> None:
         frozen, is_final = FrozenText(None, OTHER_REFUSAL), False
         try:
-            frozen, is_final = self._frozen(job, seconds, is_waited_for=is_waited_for)
+            frozen, is_final = self._frozen(job, until, is_waited_for=is_waited_for)
         except Exception as error:  # noqa: BLE001 whatever fails, those who wait are told
             _LOG.error("a filter failed with %s", type(error).__name__)
         finally:
@@ -266,9 +268,9 @@ class Filtering:
             self._flights.pop(job.session_key, None)
         flight.set_result(frozen)
 
-    def _frozen(self, job: Job, seconds: float, *, is_waited_for: bool) -> tuple[FrozenText, bool]:
+    def _frozen(self, job: Job, until: float, *, is_waited_for: bool) -> tuple[FrozenText, bool]:
         """What is kept of a job, and whether it need not be left alone for a while."""
-        until, others = self._monotonic() + seconds, 0
+        others = 0
         for look in count():
             found = self._store.find([job.shared_key, job.session_key])
             if found is None:
