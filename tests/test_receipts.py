@@ -76,3 +76,17 @@ def test_a_call_that_repeats_the_trims_before_stores_none(session: str, lines: i
     first, again = (len(row.trims) for row in kept.decisions)
     assert first == len(edits[0]) == len(edits[1]) > 0
     assert again == (first if lines is None else lines)
+
+
+def test_sessions_of_two_tenants_know_nothing_of_each_other() -> None:
+    """Where two tenants give sessions one name, neither's receipt nor last payload stands for the other's."""
+    kept = Kept()
+    policy = Policy(SMALL, True, "fingerprint", b"key", probes_prefix=True)
+    decider = Decider(policy, COUNTERS["chars3"], kept, Metrics(version="0"), SystemClock(), Uuid7Ids())
+    answers = [
+        decider.decide(PruneCall(Body(body(messages())), context=CallContext(session_id="s", tenant=tenant)))
+        for tenant in ("blue", "red", "blue", "")
+    ]
+    assert [len(row.trims) > 0 for row in kept.decisions] == [True, True, True, True]
+    prefixes = [answer.prefix for answer in answers if answer.prefix is not None]
+    assert [prefix.share is not None for prefix in prefixes] == [False, False, True, False]

@@ -1,6 +1,7 @@
 """Receipts: what is kept of each trim, and for how long."""
 
 import json
+from typing import Any
 
 from sqlalchemy import Engine, func, select, update
 
@@ -51,14 +52,33 @@ def test_a_decision_that_repeats_is_told_by_the_receipt_before(
 ) -> None:
     """Without a receipt of its own it has its session's last one, if their counts agree; no trim as new."""
     first = a_decision(1, trims=TRIMS)
-    repeated, changed, other = (
-        a_decision(number, created_at=NOW + number, **given)
-        for number, given in enumerate(({}, {"elided": 77}, {"session_hash": "f" * 32}), start=2)
+    differing: tuple[dict[str, Any], ...] = (
+        {},
+        {"elided": 77},
+        {"session_hash": "f" * 32},
+        {"tenant_hash": "b1ue"},
     )
-    DecisionWriter(engine, observer).write([first, repeated, changed, other], [], NOW)
-    found = [decisions.get(engine, one.decision_id) for one in (repeated, changed, other)]
+    others = [
+        a_decision(number, created_at=NOW + number, **given)
+        for number, given in enumerate(differing, start=2)
+    ]
+    DecisionWriter(engine, observer).write([first, *others], [], NOW)
+    found = [decisions.get(engine, one.decision_id) for one in others]
     told = [one.decision.trims for one in found if one is not None]
-    assert told == [tuple(trim._replace(is_new=False) for trim in TRIMS), (), ()]
+    assert told == [tuple(trim._replace(is_new=False) for trim in TRIMS), (), (), ()]
+
+
+def test_the_receipt_before_is_its_tenants(engine: Engine, observer: CountingObserver) -> None:
+    """Of two tenants whose sessions have one name, each has the receipt of its own last call."""
+    given = [
+        a_decision(1, trims=TRIMS[:1], tenant_hash="b1ue"),
+        a_decision(2, trims=TRIMS, created_at=NOW + 2),
+        a_decision(3, created_at=NOW + 3, tenant_hash="b1ue"),
+    ]
+    DecisionWriter(engine, observer).write(given, [], NOW)
+    found = decisions.get(engine, an_id(3))
+    assert found is not None
+    assert found.decision.trims == (TRIMS[0]._replace(is_new=False),)
 
 
 def test_a_receipt_of_before_extraction_can_be_read(engine: Engine, observer: CountingObserver) -> None:

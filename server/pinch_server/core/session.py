@@ -19,3 +19,13 @@ def tenant_hash(tenant: str, key: bytes) -> str | None:
     It stands in every row, and tells the few tenants of one service apart: half a digest is enough.
     """
     return hmac.digest(key, b"\0tenant\0" + tenant.encode(), "sha256").hex()[:32] if tenant else None
+
+
+def own_session(session: str | None, tenant: str | None) -> str | None:
+    """What a process knows a session by: those of two tenants are two, whatever their callers name them.
+
+    Args:
+        session: The hash of its name; None without a name.
+        tenant: The hash of whose it is; None where callers are not told apart.
+    """
+    return session if session is None or tenant is None else f"{tenant} {session}"

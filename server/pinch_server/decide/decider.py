@@ -19,7 +19,7 @@ from pinch_server.core.plan import Plan
 from pinch_server.core.planning import measure, plan_pruning, unchanged_plan
 from pinch_server.core.probe import Payload, PrefixMatch, compare_rows, head_of, trimmed_rows
 from pinch_server.core.scoring import Scoring
-from pinch_server.core.session import session_hash, tenant_hash
+from pinch_server.core.session import own_session, session_hash, tenant_hash
 from pinch_server.core.tally import Tally
 from pinch_server.core.turn_frame import turn_frame
 from pinch_server.decide.call import Body, Decided, Measured, Patience, PruneCall
@@ -123,8 +123,9 @@ class Decider:
         session = session_hash(call.context.session_id, policy.session_key)
         extracted = self._extracted(call, read, plan, session, policy, patience, started)
         planned = self._write(extracted.plan, read, is_dry=call.dry_run)
-        payload, prefix = self._probe(session if policy.probes_prefix else None, read, planned)
-        decision = self._row(call, read, planned, policy, started, session, prefix)
+        own = own_session(session, tenant_hash(call.context.tenant, policy.session_key))
+        payload, prefix = self._probe(own if policy.probes_prefix else None, read, planned)
+        decision = self._row(call, read, planned, policy, started, own, prefix)
         conversation, reading = read.conversation, read.reading
         answered = partial(
             Decided,
@@ -145,8 +146,8 @@ class Decider:
         if written is not None:
             written(answered(persisted=False))
         self._tell(call, planned, decision)
-        if session is not None and payload is not None:
-            self._payloads.put(session, payload, self._clock.monotonic())
+        if own is not None and payload is not None:
+            self._payloads.put(own, payload, self._clock.monotonic())
         if prefix is not None and prefix.share is not None:
             self._observer.prefix_matched(prefix.share)
         if read.history is not None:
@@ -158,7 +159,7 @@ class Decider:
         # Last, so that no fault leaves the row of an answer that nobody got.
         answer = answered(persisted=self._keep(decision))
         if answer.persisted and decision.trims:
-            planned.worked.told = session
+            planned.worked.told = own
         self._extracting.follow_up(extracted, call.context.tenant, planned.worked.edits)
         return answer
 
@@ -250,11 +251,11 @@ class Decider:
         return Measured(shipped, counter.method, counter.error_bound(texts))
 
     def _probe(
-        self, session: str | None, read: ReadCall, planned: "_Planned"
+        self, own: str | None, read: ReadCall, planned: "_Planned"
     ) -> tuple[Payload | None, PrefixMatch | None]:
         """What ships, and how much of the session's previous payload it repeats."""
         conversation, tally = read.conversation, read.tally
-        if session is None:
+        if own is None:
             return None, None
         if conversation is None or tally is None or conversation.unsupported is not None:
             return None, None
@@ -265,7 +266,7 @@ class Decider:
             read.history.beside.head if read.history is not None else head_of(conversation),
             tally.rows(),
             worked.rows,
-            self._payloads.get(session, self._clock.monotonic()),
+            self._payloads.get(own, self._clock.monotonic()),
             final_tokens=stats.final_tokens if worked.edits else stats.original_tokens,
             fixed_tokens=stats.fixed_tokens,
         )
@@ -277,7 +278,7 @@ class Decider:
         planned: "_Planned",
         policy: Policy,
         started: float,
-        session: str | None,
+        own: str | None,
         prefix: PrefixMatch | None,
     ) -> Decision:
         now = self._clock.now()
@@ -290,10 +291,10 @@ class Decider:
             decision_id=self._ids.decision_id(now),
             now=now,
             seconds=self._clock.monotonic() - started,
-            session=session,
+            session=session_hash(call.context.session_id, policy.session_key),
             prefix=prefix,
             removed=worked.removed if worked.edits is plan.edits else None,
-            is_told=session is not None and worked.told == session,
+            is_told=own is not None and worked.told == own,
         )
 
     def _keep(self, decision: Decision) -> bool:

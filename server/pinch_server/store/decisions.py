@@ -50,7 +50,11 @@ def _repeated(connection: Connection, row: RowMapping) -> tuple[Trim, ...]:
     query = (
         select(decision_trims.c.trims, *(columns[name] for name in _COUNTS))
         .join(prune_decisions, columns.decision_id == decision_trims.c.decision_id)
-        .where(columns.session_hash == row["session_hash"], is_before)
+        .where(
+            columns.session_hash == row["session_hash"],
+            columns.tenant_hash.is_not_distinct_from(row["tenant_hash"]),
+            is_before,
+        )
         .order_by(columns.created_at.desc(), columns.decision_id.desc())
         .limit(1)
     )
