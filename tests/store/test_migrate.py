@@ -151,7 +151,34 @@ def test_sql_is_printed_without_a_database(url: str) -> None:
     assert upwards.startswith("BEGIN")
     assert "CREATE TABLE prune_decisions" in upwards
     assert "COMMIT;" in upwards
-    assert "DROP TABLE prune_decisions" in migrate.sql(url, "head:base", downwards=True)
+    assert "DROP TABLE prune_decisions" in migrate.sql(url, "head:base")
+
+
+@pytest.mark.parametrize(
+    ("revisions", "statement"),
+    [
+        ("0007:0008", "ADD COLUMN tenant_hash"),
+        ("0007:head", "ADD COLUMN tenant_hash"),
+        ("base:0001", "CREATE TABLE prune_decisions"),
+        ("0008:0007", "DROP COLUMN tenant_hash"),
+        ("head:0007", "DROP COLUMN tenant_hash"),
+        ("0008:-1", "DROP COLUMN tenant_hash"),
+        ("0007:+1", "ADD COLUMN tenant_hash"),
+    ],
+)
+@pytest.mark.parametrize("url", ["sqlite:////nowhere/x.db", "postgresql://nowhere.invalid/x"])
+def test_the_sql_between_two_revisions_leads_from_the_first_to_the_second(
+    url: str, revisions: str, statement: str
+) -> None:
+    """Whichever of two revisions is the earlier one, the SQL leads from the first to the second."""
+    assert statement in migrate.sql(url, revisions)
+
+
+def test_the_sql_of_an_unknown_revision_is_refused() -> None:
+    """A revision that does not exist is named, wherever it stands."""
+    for revisions in ("nothere", "nothere:head", "head:nothere"):
+        with pytest.raises(MigrationFailed, match="nothere"):
+            migrate.sql("sqlite:////nowhere/x.db", revisions)
 
 
 def test_plain_alembic_works_in_a_checkout(database_url: str) -> None:

@@ -136,13 +136,12 @@ def check(url: str) -> tuple[str, ...]:
         return tuple(str(difference) for difference in compare_metadata(context, metadata))
 
 
-def sql(url: str, revisions: str = "head", *, downwards: bool = False) -> str:
+def sql(url: str, revisions: str = "head") -> str:
     """Return the SQL of a migration for the URL's kind of database, without connecting to it.
 
     Args:
         url: Says for which kind of database.
-        revisions: The revision to end at, or `from:to`; downwards only the latter.
-        downwards: Whether `to` is the earlier one.
+        revisions: The revision to end at, or `from:to`; downwards where `to` is the earlier one.
 
     Raises:
         MigrationFailed: There is no such revision.
@@ -151,8 +150,20 @@ def sql(url: str, revisions: str = "head", *, downwards: bool = False) -> str:
     config.attributes["url"] = url
     buffer = config.output_buffer = io.StringIO()
     with _errors(url):
-        (command.downgrade if downwards else command.upgrade)(config, revisions, sql=True)
+        # Alembic prints an empty transaction for the wrong one of the two.
+        lead = command.downgrade if _is_downwards(config, revisions) else command.upgrade
+        lead(config, revisions, sql=True)
     return buffer.getvalue()
+
+
+def _is_downwards(config: Config, revisions: str) -> bool:
+    start, _, end = revisions.partition(":")
+    if not end or end[0] in "+-":
+        return end.startswith("-")
+    script = ScriptDirectory.from_config(config)
+    order = [None, *reversed(list(script.walk_revisions()))]
+    first, last = (order.index(script.get_revision(name)) for name in (start, end))
+    return last < first
 
 
 def ensure_current(url: str, migrate: bool) -> None:
