@@ -175,7 +175,10 @@ def test_the_sql_between_two_revisions_leads_from_the_first_to_the_second(
 
 
 def test_the_sql_of_an_unknown_revision_is_refused() -> None:
-    """A revision that does not exist is named, wherever it stands."""
+    """A revision that does not exist is named, wherever it stands, and one that is left out is asked for."""
+    for revisions in ("0007:", ":0007", ":"):
+        with pytest.raises(MigrationFailed, match="give both revisions"):
+            migrate.sql("sqlite:////nowhere/x.db", revisions)
     for revisions in ("nothere", "nothere:head", "head:nothere"):
         with pytest.raises(MigrationFailed, match="nothere"):
             migrate.sql("sqlite:////nowhere/x.db", revisions)

@@ -157,7 +157,9 @@ def sql(url: str, revisions: str = "head") -> str:
 
 
 def _is_downwards(config: Config, revisions: str) -> bool:
-    start, _, end = revisions.partition(":")
+    start, colon, end = revisions.partition(":")
+    if colon and not (start and end):
+        raise CommandError(f"{revisions} is no FROM:TO; give both revisions, base and head among them")
     if not end or end[0] in "+-":
         return end.startswith("-")
     script = ScriptDirectory.from_config(config)
