@@ -10,7 +10,7 @@ from pinch.v1 import prune_pb2 as pb
 from pinch_server.core.conversation import Conversation, ImagePart
 from pinch_server.core.extraction.considered import Considering
 from pinch_server.core.limits import Stability, TrimStyle, Violation
-from pinch_server.core.plan import Edit, Stats
+from pinch_server.core.plan import Action, Edit, Stats
 from pinch_server.core.pricing import CacheContext, CacheState
 from pinch_server.decide import Body, CallContext, Decided, PruneCall
 from pinch_server.formats.format import Format
@@ -52,6 +52,9 @@ _CACHE_NUMBERS: Final[Mapping[CacheState, pb.CacheState.ValueType]] = {
     CacheState.WARM: pb.CACHE_STATE_WARM,
     CacheState.COLD: pb.CACHE_STATE_COLD,
     CacheState.NONE: pb.CACHE_STATE_NONE,
+}
+_ACTION_NUMBERS: Final[Mapping[Action, pb.TrimAction.ValueType]] = {
+    action: pb.TrimAction.Value(f"TRIM_ACTION_{action.name}") for action in Action
 }
 _NOTHING: Final = Conversation(())
 
@@ -343,7 +346,7 @@ def _write_edit(written: pb.Edit, edit: Edit) -> None:
         written.part_index = edit.old.index
     written.is_new = edit.is_new
     written.event_message_index = edit.event_message
-    written.action = pb.TrimAction.Value(f"TRIM_ACTION_{edit.action.name}")
+    written.action = _ACTION_NUMBERS[edit.action]
     written.reason = edit.reason
     written.chars_before = 0 if isinstance(edit.old, ImagePart) else len(edit.old.text)
     written.chars_after = len(edit.new)
