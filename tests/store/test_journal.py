@@ -12,6 +12,7 @@ import pytest
 
 from pinch_server.store.journal import Journal
 from pinch_server.store.lines import encode_record
+from pinch_server.store.segment import Segment
 from tests.store.samples import a_decision, an_id, an_outcome
 
 _MIB = 1024 * 1024
@@ -201,6 +202,33 @@ def test_a_full_journal_refuses_and_recovers(tmp_path: Path) -> None:
     assert _drain(journal) == [an_id(number) for number in taken]
     assert journal.append(a_decision(150))
     journal.close()
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_line_that_a_stop_overtakes_is_synced_or_not_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: bool
+) -> None:
+    """With `fsync`, a call between its write and its sync when the journal closes is told what is true."""
+    synced: list[int] = []
+
+    def fdatasync(descriptor: int) -> None:
+        if refuses:
+            raise OSError("the disk is gone")
+        synced.append(descriptor)
+
+    monkeypatch.setattr(os, "fdatasync", fdatasync)
+    journal, overtaken = _journal(tmp_path, fsync=True), []
+    sync = Segment.sync
+
+    def overtake(segment: Segment, end: int) -> None:
+        if not overtaken:
+            overtaken.append(end)
+            journal.close()
+        sync(segment, end)
+
+    monkeypatch.setattr(Segment, "sync", overtake)
+    assert journal.append(a_decision(100)) is not refuses
+    assert len(synced) == (0 if refuses else 1)
 
 
 def test_a_dead_workers_journal_is_adopted_from_its_checkpoint(tmp_path: Path) -> None:

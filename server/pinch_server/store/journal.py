@@ -198,6 +198,9 @@ class Journal:
             try:
                 if segment.count_lines() == 0:
                     segment.remove()
+                elif self._fsync:
+                    # For the calls that have written their line and not synced it yet.
+                    segment.sync(segment.size)
             except OSError as error:
                 _log.warning("%s stays: %s", segment.path, error)
             segment.close()

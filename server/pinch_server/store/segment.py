@@ -174,11 +174,13 @@ class Segment:
         """Return when the first `end` bytes survive a power loss; one fdatasync serves all who wait.
 
         Raises:
-            OSError: The disk refused; nothing more is appended to this file.
+            OSError: The disk refused, and nothing more is appended to this file; or it was closed before.
         """
         with self._sync_lock:
-            if self._closed or self._synced >= end:
+            if self._synced >= end:
                 return
+            if self._closed:
+                raise OSError(f"{self.path} was closed before it was synced")
             size = self.size
             try:
                 os.fdatasync(self._descriptor)
@@ -224,6 +226,9 @@ class Segment:
         Raises:
             OSError: It cannot be deleted, as on a read-only disk.
         """
+        with self._sync_lock:
+            # The database has it all: nobody need wait for this disk.
+            self._synced = self.size
         if self.damaged:
             self.path.replace(_aside(self.path))
         else:
