@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pinch_server.cli.limits import NAMES, describe, read_limits
+from pinch_server.cli.limits import NAMES, describe, explained, read_limits
 from pinch_server.core.limits import Limits, Stability, TrimStyle
 
 
@@ -63,3 +63,9 @@ def test_an_unknown_limit_names_the_legal_ones() -> None:
     assert violation.field == "limits.bugdet_tokens"
     assert "did you mean budget_tokens?" in violation.problem
     assert all(name in violation.problem for name in NAMES)
+
+
+def test_every_limit_is_explained() -> None:
+    """The help has a meaning for each limit, and not only the values that it may have."""
+    lines = dict(zip(NAMES, explained(), strict=True))
+    assert [name for name, line in lines.items() if line.endswith(describe(name))] == []

@@ -73,7 +73,8 @@ def explained() -> Iterator[str]:
     """A line for each limit: its name, its default and its meaning."""
     settings = {knob.key: (knob.default, knob.meaning) for knob in knobs()}
     for name in NAMES:
-        default, meaning = settings.get(name) or _NO_SETTINGS.get(name) or ("", describe(name))
+        key = name.replace("cache_", "cache.")
+        default, meaning = settings.get(key) or _NO_SETTINGS.get(name) or ("", describe(name))
         shown = f"{name}={'' if default in ('[]', 'none') else default}"
         yield f"{shown:<27} {meaning}"
 

@@ -31,6 +31,7 @@ _EPILOG: Final = epilog(
         "pinch migrate current        the revision the database is at",
         "pinch migrate check          exit status 1 when the schema is not what this version needs",
         "pinch migrate sql            the SQL, for whoever must read it before it runs",
+        "pinch migrate sql 0008:0007  the SQL of the way back, from the one to the other",
         "pinch migrate down -1        one step back; tables go only with --yes",
     ),
     lines(
@@ -57,7 +58,10 @@ def migrate_command() -> None:
 def up_command(
     revision: str, config_path: Path | None, database_url: str | None, state_dir: str | None
 ) -> None:
-    """Migrate upwards to REVISION, by default this version's; an SQLite file is made when there is none."""
+    """Migrate upwards.
+
+    REVISION is this version's unless it is given. An SQLite file is made when there is none.
+    """
     with _told():
         url = _url(config_path, database_url, state_dir)
         say(_done(url, migrate.up(url, revision)))
@@ -70,7 +74,9 @@ def up_command(
 def down_command(
     *, revision: str, yes: bool, config_path: Path | None, database_url: str | None, state_dir: str | None
 ) -> None:
-    """Migrate downwards to REVISION: -1 for one step, `base` to remove the tables and all that is in them.
+    """Migrate downwards; what would be lost takes --yes.
+
+    REVISION is where to end: -1 for one step, `base` to remove the tables and all that is in them.
 
     Without --yes, what would be lost is told instead, and nothing changes.
     """
@@ -82,7 +88,10 @@ def down_command(
 @migrate_command.command("current")
 @_database_options
 def current_command(config_path: Path | None, database_url: str | None, state_dir: str | None) -> None:
-    """Print the revision the database is at, or `none`; standard error says which database."""
+    """Print the revision the database is at.
+
+    It is `none` where nothing was migrated. Standard error says which database.
+    """
     with _told():
         url = _url(config_path, database_url, state_dir)
         found = migrate.current(url)
@@ -93,7 +102,10 @@ def current_command(config_path: Path | None, database_url: str | None, state_di
 @migrate_command.command("check")
 @_database_options
 def check_command(config_path: Path | None, database_url: str | None, state_dir: str | None) -> None:
-    """Compare the database with what this version needs; exit status 1 when they differ."""
+    """Compare the schema with this version's.
+
+    The exit status is 1 when they differ.
+    """
     with _told():
         url = _url(config_path, database_url, state_dir)
         differences = migrate.check(url)
@@ -108,7 +120,11 @@ def check_command(config_path: Path | None, database_url: str | None, state_dir:
 def sql_command(
     revisions: str, config_path: Path | None, database_url: str | None, state_dir: str | None
 ) -> None:
-    """Print the SQL that leads to REVISIONS, without connecting: a revision, or FROM:TO.
+    """Print the SQL, without connecting.
+
+    REVISIONS is where to end, from an empty database on (`head`, this version's, when it is not given), or
+    FROM:TO, of which TO may be the earlier: then it is the way back. What each revision is called stands in
+    the SQL, and `pinch migrate current` says which the database is at.
 
     It is for the kind of database of --database-url, else of the settings; a comment at its head says which.
     """

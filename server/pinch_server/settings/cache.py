@@ -19,7 +19,7 @@ class CacheSettings(BaseModel, frozen=True, extra="forbid"):
     )
     read_multiplier: Annotated[float, Within(BOUNDS["cache_read_multiplier"])] = Field(
         default=_STANDARD.cache_read_multiplier,
-        description="Price of a token read from it, as a multiple of an uncached one.",
+        description="Price of a token read from that cache, as a multiple of an uncached one.",
     )
     expected_calls: Annotated[int, Within(BOUNDS["cache_expected_calls"])] = Field(
         default=_STANDARD.cache_expected_calls,
