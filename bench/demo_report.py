@@ -150,8 +150,8 @@ def _budget(run: DemoRun, stats: PruneStats) -> str:
 
 def _decided_when(stats: PruneStats) -> str:
     if stats.summarized:
-        return f"{stats.summarized:,} of them for the first time, the others as in earlier calls"
-    return "as decided at earlier calls of the session, whose past stays the same"
+        return f"{stats.summarized:,} of them for the first time, the others as earlier calls would have"
+    return "as earlier calls would have: the plan replays the session"
 
 
 def _true_range(measured: Measured) -> str:
