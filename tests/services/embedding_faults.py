@@ -86,6 +86,7 @@ class FaultServer:
         """Set once a client has gone before its answer."""
         self._port = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: list[asyncio.StreamWriter] = []
         self._thread = threading.Thread(target=self._serve, name="embedding-faults", daemon=True)
         self._thread.start()
         if not self._listening.wait(30):
@@ -104,21 +105,30 @@ class FaultServer:
     def _serve(self) -> None:
         loop = self._loop
         asyncio.set_event_loop(loop)
-        server = loop.run_until_complete(asyncio.start_server(self._connected, "127.0.0.1", 0))
+        server = loop.run_until_complete(asyncio.start_server(self._accept, "127.0.0.1", 0))
         self._port = server.sockets[0].getsockname()[1]
         self._listening.set()
         loop.run_forever()
         server.close()
-        for task in self._tasks:
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
             task.cancel()
-        loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        for writer in self._writers:
+            # One that was told to close first sends what it holds, for which nobody waits.
+            writer.transport.abort()
+        loop.run_until_complete(asyncio.sleep(0))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Begins with a connection; it is known from here on, whether or not its task ever runs."""
+        self._writers.append(writer)
+        task = self._loop.create_task(self._connected(reader, writer))
         self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         served = 0
         try:
@@ -131,7 +141,6 @@ class FaultServer:
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             self.abandoned.set()
         finally:
-            self._tasks.discard(task)
             writer.close()
 
     async def _request(self, reader: asyncio.StreamReader) -> dict[str, Any] | None:
