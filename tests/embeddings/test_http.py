@@ -171,17 +171,20 @@ def test_a_caller_that_goes_ends_the_call(server: FaultServer, embedder: HttpEmb
     """When the call that asks ends, the request is dropped at once, and the breaker hears nothing of it."""
     server.fault = "hang"
     leave: list[Callable[[], None]] = []
+    registered = threading.Event()
     breaker = Breaker(lambda: 0.0, failures=1)
     cached = CachedEmbedder(embedder, model="m", cache=VectorCache(), breaker=breaker)
     answers: list[Vectors | Unavailable] = []
 
     def when_gone(callback: Callable[[], None]) -> bool:
         leave.append(callback)
+        registered.set()
         return True
 
     asking = threading.Thread(target=lambda: answers.append(cached.embed(TEXTS, PATIENT, when_gone)))
     asking.start()
     assert server.arrived.wait(PATIENT)
+    assert registered.wait(PATIENT)
     leave[0]()
     asking.join(PATIENT)
     assert [answer.fault for answer in answers if isinstance(answer, Unavailable)] == [Fault.CANCELLED]
