@@ -162,7 +162,7 @@ DEFAULTS = {
     "ledger_share": None,
     "ledger_ceiling": 1.25,
     "prefix_probe": True,
-    "recent_bytes": 67_108_864,
+    "recent_bytes": 134_217_728,
     "outcome_grace_seconds": 300,
     "retention_days": 90,
     "session_hash_key": "",

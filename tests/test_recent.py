@@ -21,6 +21,7 @@ from pinch_server.formats.body import read_body
 from pinch_server.formats.errors import BodyError, NotUnderstoodError
 from pinch_server.formats.format import Format
 from pinch_server.formats.recent import RecentHistories
+from pinch_server.settings import Settings
 from tests.core.builders import round_of, user
 from tests.formats.grammar import FORMATS, bodies, limits
 from tests.recent_calls import HISTORY_KEYS, Remembering, planned, tellings
@@ -204,6 +205,41 @@ def _held_and_grown(most: int) -> tuple[int, int]:
             remembering.told(session(rounds, f"number {number}"), None, f"s{number}")
     gc.collect()
     return remembering.decider.recent.held, tracemalloc.get_traced_memory()[0] - before
+
+
+@pytest.mark.parametrize(
+    ("rounds", "chars"), [(4_000, 30), (600, 900), (250, 6_000)], ids=["short", "middling", "long"]
+)
+def test_what_is_kept_is_counted_at_about_what_it_takes(rounds: int, chars: int) -> None:
+    """The bound is one of real memory, whether results are many or long, and after events as before."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        held, grown = pool.submit(_held_and_taken, rounds, chars).result()
+    assert 0.75 < held / grown < 1.75
+
+
+def _held_and_taken(rounds: int, chars: int) -> tuple[int, int]:
+    """What a session is counted at that was called six times, and what it takes (bytes)."""
+    remembering = Remembering(512 * MIB, Limits(budget_tokens=rounds * chars // 8))
+    remembering.told(session(40, "warm"), None)
+    calls = [session(rounds - rounds // 10 * back, "go", chars) for back in range(5, -1, -1)]
+    before_held = remembering.decider.recent.held
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for body in calls:
+        remembering.told(body, None)
+    remembering.kept.decisions.clear()
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    return remembering.decider.recent.held - before_held, grown + len(calls[-1])
+
+
+def test_a_long_session_is_kept_by_default() -> None:
+    """With the shipped bound a history of fifty thousand messages costs its next call only what is new."""
+    remembering = Remembering(Settings().recent_bytes)
+    remembering.told(session(25_000, "go", 30), None)
+    found = remembering.decider.recent.find(None, session(25_001, "go", 30))
+    assert found is not None
+    assert found[1] == 50_001
 
 
 def test_nothing_is_kept_when_it_is_switched_off() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,8 +10,6 @@ import pytest
 
 from bench.conversations import encode, generate
 from bench.corpus import Conversation
-from bench.growth.__main__ import Step, charts, exponents
-from bench.growth.bodies import of_messages, of_tokens
 from bench.latency import ranked, ratios, real
 from bench.latency.__main__ import main as latency
 from bench.latency.goals import ONE, TWO, is_any_missed
@@ -209,43 +206,6 @@ def test_a_run_that_misses_any_goal_says_so(
     made = tables([], [], loads, besides, [])
     marks = [cell for table in made for column in table.columns for cell in column.cells if "missed" in cell]
     assert len(marks) == is_missed
-
-
-def test_growth_is_told_by_its_exponent() -> None:
-    """A cost that doubles with its cause has exponent 1, one that quadruples 2."""
-    steps = [Step("tokens", 10, 5, 1), Step("tokens", 20, 10, 1), Step("tokens", 40, 40, 1)]
-    assert exponents(steps) == [pytest.approx(1.0), pytest.approx(2.0)]
-
-
-def test_each_row_of_growth_is_plotted() -> None:
-    """There is a plot of each cause, with its points and a legend that names its curves."""
-    steps = [
-        Step(against, value, value * 2.0, value * 1.0, per_second=100.0 if against == "callers" else 0.0)
-        for against in ("tokens", "messages", "callers")
-        for value in (1, 20, 400)
-    ]
-    made = charts(steps)
-    assert list(made) == ["", "-messages", "-callers"]
-    for chart, cause, curves in zip(
-        made.values(),
-        ("tokens", "messages", "calls under way"),
-        (["a session&#x27;s first call", "the same call again"],) * 2 + (["answered"],),
-        strict=True,
-    ):
-        assert f">{cause}<" in chart
-        assert all(f">{curve}<" in chart for curve in curves)
-        assert chart.count("<circle") == 3 * len(curves)
-
-
-def test_bodies_have_the_size_that_was_asked_for() -> None:
-    """Messages vary while tokens stand still, and the other way round."""
-    for count in (11, 101, 1_001):
-        body = of_messages(count, "x", 50_000).body.json
-        assert len(json.loads(body)["messages"]) == count
-        assert math.isclose(len(body), 160_000, rel_tol=0.6)
-    assert math.isclose(
-        len(of_tokens(32_000, "x").body.json), 3 * len(of_tokens(11_000, "x").body.json), rel_tol=0.3
-    )
 
 
 def test_a_conversation_without_its_call_is_invalid() -> None:

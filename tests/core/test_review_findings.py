@@ -16,7 +16,7 @@ from pinch_server.core.limits import ORIGINAL
 from pinch_server.core.plan import Ranking
 from pinch_server.core.planning import plan_pruning
 from pinch_server.core.prune_context import prune_context
-from pinch_server.core.turn_frame import turn_frame
+from pinch_server.core.tally import Tally
 from tests.core.builders import called, result, round_of, said, user
 
 SMALL = replace(ORIGINAL, keep_last_rounds=4, budget_tokens=1_000, keep_last_turns=1)
@@ -75,9 +75,13 @@ def test_omitted_is_the_word() -> None:
 
 def test_previous_context_is_never_tool_output_or_system_prompt() -> None:
     """The frame's context is the nearest earlier user or assistant text, and empty on the first turn."""
-    first = turn_frame(read_chat([{"role": "system", "content": "Obey."}, user("Hello")]))
+    first = Tally.of(
+        read_chat([{"role": "system", "content": "Obey."}, user("Hello")]), Chars3()
+    ).turn_frame()
     assert (first.message, first.previous_context, first.framed) == ("Hello", "", "Hello")
-    later = turn_frame(read_chat([user("Why?"), *round_of("ls", "output"), user("And now?")]))
+    later = Tally.of(
+        read_chat([user("Why?"), *round_of("ls", "output"), user("And now?")]), Chars3()
+    ).turn_frame()
     assert later.previous_context == "Why?"
     assert later.framed == "Context: Why?\n---\nMessage: And now?"
 

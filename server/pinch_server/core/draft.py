@@ -1,5 +1,6 @@
 """A conversation being trimmed: its size so far, and each result's texts as they stand."""
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -69,8 +70,8 @@ class Draft:
     """
 
     counter: Counter
-    units: list[int]
-    images: list[int]
+    units: "array[int]"
+    images: "array[int]"
     total: int
     tally: Tally
     included: int = 0
@@ -95,7 +96,7 @@ class Draft:
     def own(self) -> None:
         """Makes this draft's sizes and results its own, to be trimmed; again, it does nothing."""
         if not self._is_owner:
-            self.units, self.images = list(self.units), list(self.images)
+            self.units, self.images = self.units[:], self.images[:]
             self.results = [result.copy() for result in self.results]
             self._is_owner = True
             self._is_whole = False
@@ -114,8 +115,8 @@ class Draft:
         """A draft to try things on."""
         return replace(
             self,
-            units=list(self.units),
-            images=list(self.images),
+            units=self.units[:],
+            images=self.images[:],
             changes=None,
             results=[result.copy() for result in self.results],
             _is_whole=False,

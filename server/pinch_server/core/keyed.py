@@ -6,7 +6,7 @@ the original, in order, and every gap says how many characters it hides.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -174,25 +174,36 @@ def _mentions(texts: Sequence[str], weigh: Weigh, chars: int) -> list[str]:
         chars: How long the list may be, separators included (characters).
     """
     most = 2 * chars // (LEAST_CHARS + len(_SEPARATOR))
-    found: dict[str, float] = {}
-    for text in texts:
-        weighed = weigh(text)
-        rows = weighed.sightings.each()
-        starts, ends = weighed.sightings.starts.take(rows), weighed.sightings.ends.take(rows)
-        ratios = weighed.worth.take(rows) / (ends - starts + len(_SEPARATOR))
-        best = _greatest(ratios, most)
-        spans = zip(starts[best].tolist(), ends[best].tolist(), ratios[best].tolist(), strict=True)
-        for start, end, ratio in spans:
-            found.setdefault(text[start:end], ratio)
-    listed: list[str] = []
+    if len(texts) == 1:
+        words: Iterable[str] = (word for word, _ in _words_by_worth(texts[0], weigh, most))
+    else:
+        found: dict[str, float] = {}
+        for text in texts:
+            for word, ratio in _words_by_worth(text, weigh, most):
+                found.setdefault(word, ratio)
+        words = sorted(found, key=lambda word: -found[word])
+    listed: dict[str, None] = {}
     room = chars
-    for word in found if len(texts) == 1 else sorted(found, key=lambda word: -found[word]):
+    for word in words:
         if room < LEAST_CHARS + len(_SEPARATOR):
             break
-        if len(word) + len(_SEPARATOR) <= room:
-            listed.append(word)
+        if word not in listed and len(word) + len(_SEPARATOR) <= room:
+            listed[word] = None
             room -= len(word) + len(_SEPARATOR)
-    return listed
+    return list(listed)
+
+
+def _words_by_worth(text: str, weigh: Weigh, most: int) -> Iterator[tuple[str, float]]:
+    """The identifiers of a text with their worth a character, greatest first: at most so many."""
+    weighed = weigh(text)
+    rows = weighed.sightings.each()
+    starts, ends = weighed.sightings.starts.take(rows), weighed.sightings.ends.take(rows)
+    ratios = weighed.worth.take(rows) / (ends - starts + len(_SEPARATOR))
+    best = _greatest(ratios, most)
+    for start, end, ratio in zip(
+        starts[best].tolist(), ends[best].tolist(), ratios[best].tolist(), strict=True
+    ):
+        yield text[start:end], ratio
 
 
 def _greatest(values: NDArray[np.float64], most: int) -> Ints:

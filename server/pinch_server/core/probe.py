@@ -1,8 +1,8 @@
 """How much of a session's previous payload a payload repeats, told by hashes alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -56,6 +56,34 @@ Row: TypeAlias = tuple[bytes, int]
 """A message as it ships: the digest of its texts, and about their characters."""
 
 
+@dataclass(slots=True)
+class Rows:
+    """Many messages as they came, end to end.
+
+    Attributes:
+        digests: One digest for each message.
+        upto: About the characters before each message and before the end.
+    """
+
+    digests: bytearray = field(default_factory=bytearray)
+    upto: "array[int]" = field(default_factory=lambda: array("q", (0,)))
+
+    def __len__(self) -> int:
+        """The number of messages."""
+        return len(self.upto) - 1
+
+    def first(self, length: int) -> "Rows":
+        """The rows of the first `length` messages, of which no more than these need be known."""
+        return Rows(self.digests[: length * _DIGEST_BYTES], self.upto[: length + 1])
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Takes in further messages."""
+        for message in messages:
+            digest, weight = row_of(message)
+            self.digests += digest
+            self.upto.append(self.upto[-1] + weight)
+
+
 def row_of(message: Message, new_texts: Mapping[int, str] = MappingProxyType({})) -> Row:
     """A message as it ships.
 
@@ -96,9 +124,11 @@ def compare(
         final_tokens: The size that ships, fixed tokens included (tokens).
         fixed_tokens: What of it stands beside the messages (tokens).
     """
+    rows = Rows()
+    rows.extend(conversation.messages)
     return compare_rows(
         head_of(conversation),
-        list(map(row_of, conversation.messages)),
+        rows,
         trimmed_rows(conversation.messages, edits),
         previous,
         final_tokens=final_tokens,
@@ -108,7 +138,7 @@ def compare(
 
 def compare_rows(
     head: bytes,
-    rows: Sequence[Row],
+    rows: Rows,
     trimmed: Mapping[int, Row],
     previous: Payload | None,
     *,
@@ -128,15 +158,17 @@ def compare_rows(
     Returns:
         This payload, to be kept for the next call, and how it matches.
     """
-    shipped = list(rows)
-    for index, row in trimmed.items():
-        shipped[index] = row
-    weights = [weight for _, weight in shipped]
-    payload = Payload(head, b"".join([digest for digest, _ in shipped]), sum(weights))
+    digests, upto = rows.digests[:], rows.upto
+    # What each change makes of its message's weight.
+    changed: list[tuple[int, int]] = []
+    for index, (digest, weight) in trimmed.items():
+        digests[index * _DIGEST_BYTES : (index + 1) * _DIGEST_BYTES] = digest
+        changed.append((index, weight - (upto[index + 1] - upto[index])))
+    payload = Payload(head, bytes(digests), upto[-1] + sum(change for _, change in changed))
     if previous is None:
         return payload, PrefixMatch()
     matching = _common(payload, previous) if head == previous.head else 0
-    before = list(accumulate(weights, initial=0))[matching]
+    before = upto[matching] + sum(change for index, change in changed if index < matching)
     same_head = fixed_tokens if head == previous.head else 0
     tokens = same_head + round(before * (final_tokens - fixed_tokens) / max(payload.weight, 1))
     share = before / previous.weight if previous.weight else float(head == previous.head)
@@ -144,14 +176,16 @@ def compare_rows(
 
 
 def _common(one: Payload, other: Payload) -> int:
-    most = min(one.messages, other.messages)
-    if one.digests[: most * _DIGEST_BYTES] == other.digests[: most * _DIGEST_BYTES]:
-        return most
-    for index in range(most):
-        place = slice(index * _DIGEST_BYTES, (index + 1) * _DIGEST_BYTES)
-        if one.digests[place] != other.digests[place]:
-            return index
-    return most
+    """How many messages stand alike at the start of two payloads."""
+    low, high = 0, min(one.messages, other.messages)
+    end = high
+    while low < high:
+        if one.digests[: end * _DIGEST_BYTES] == other.digests[: end * _DIGEST_BYTES]:
+            low = end
+        else:
+            high = end - 1
+        end = (low + high + 1) // 2
+    return low
 
 
 def _digest(texts: Sequence[str]) -> bytes:

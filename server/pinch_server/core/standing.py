@@ -3,6 +3,7 @@
 Unlike a checkpoint it holds the conversation itself, so it lives only as long as somebody keeps that.
 """
 
+from array import array
 from dataclasses import dataclass
 
 from pinch_server.core.checkpoint import Checkpoint
@@ -36,8 +37,8 @@ class Standing:
     rules: str
     end: int
     total: int
-    units: list[int]
-    images: list[int]
+    units: "array[int]"
+    images: "array[int]"
     results: list[DraftResult]
     outsized: list[int]
     walk: WindowWalk

@@ -4,15 +4,19 @@ All of it follows from the messages alone, and a message's share from those up t
 session's next call is the one before it, and the messages that are new.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import TYPE_CHECKING
 
 from pinch_server.core.checkpoint import history_digest
 from pinch_server.core.conversation import ImagePart, Message, Speaker, note_calls, text_chars, tool_name
 from pinch_server.core.counting import Counter
 from pinch_server.core.draft_result import DraftResult, counted_texts, is_trimmable
-from pinch_server.core.probe import Row, row_of
+from pinch_server.core.probe import Rows
+from pinch_server.core.turn_frame import TurnFrame, is_said, turn_frame
 
 if TYPE_CHECKING:
     from pinch_server.core.plan import Plan
@@ -20,6 +24,14 @@ if TYPE_CHECKING:
 
 _NO_HISTORY = b"\0" * 32
 _STANDINGS = 3
+_NONE = -1
+_PART_BYTES = 200
+"""What a part of a result takes beside its text: its object, its address (measured)."""
+
+
+def numbers(*first: int) -> "array[int]":
+    """A list of whole numbers, eight bytes each: a long history has many, and each call copies them."""
+    return array("q", first)
 
 
 @dataclass(slots=True)
@@ -31,6 +43,7 @@ class Tally:
         messages: The whole history.
         units: What each message counts (units).
         images: What each message's images cost (tokens).
+        held: The memory that texts and parts take before each message and before the end (bytes).
         totals: The size before each message and before the end (tokens).
         chars: The characters of texts before each message and before the end.
         results: Every tool result, untrimmed, in the order of the conversation.
@@ -42,19 +55,22 @@ class Tally:
 
     counter: Counter
     messages: list[Message] = field(default_factory=list)
-    units: list[int] = field(default_factory=list)
-    images: list[int] = field(default_factory=list)
-    totals: list[int] = field(default_factory=lambda: [0])
-    chars: list[int] = field(default_factory=lambda: [0])
+    units: "array[int]" = field(default_factory=numbers)
+    images: "array[int]" = field(default_factory=numbers)
+    held: "array[int]" = field(default_factory=lambda: numbers(0))
+    totals: "array[int]" = field(default_factory=lambda: numbers(0))
+    chars: "array[int]" = field(default_factory=lambda: numbers(0))
     results: list[DraftResult] = field(default_factory=list)
-    results_before: list[int] = field(default_factory=lambda: [0])
+    results_before: "array[int]" = field(default_factory=lambda: numbers(0))
     left_off: "Standing | None" = None
     standings: "tuple[Standing, ...]" = ()
     planned: "tuple[Hashable, Plan] | None" = None
-    _answers: list[int] = field(default_factory=list)
+    _answers: "array[int]" = field(default_factory=numbers)
     _names: dict[str, str] = field(default_factory=dict)
     _digests: list[bytes] = field(default_factory=lambda: [_NO_HISTORY])
-    _rows: list[Row] = field(default_factory=list)
+    _rows: Rows = field(default_factory=Rows)
+    _said: "array[int]" = field(default_factory=lambda: numbers(_NONE))
+    _asked: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
     def of(cls, messages: Iterable[Message], counter: Counter) -> "Tally":
@@ -66,8 +82,10 @@ class Tally:
     def first(self, length: int) -> "Tally":
         """The tally of the first `length` messages, to be extended by others than those that follow here."""
         results = self.results_before[length]
-        names = dict(self._names)
+        answers, names, asked = self._answers[:], dict(self._names), self._asked[:]
         if length < len(self.messages):
+            answers = answers[: bisect_left(answers, length)]
+            asked = [turn for turn in asked if turn[0] < length]
             names = {}
             for message in self.messages[:length]:
                 note_calls(names, message)
@@ -77,6 +95,7 @@ class Tally:
             self.messages[:length],
             self.units[:length],
             self.images[:length],
+            self.held[: length + 1],
             self.totals[: length + 1],
             self.chars[: length + 1],
             self.results[:results],
@@ -84,10 +103,12 @@ class Tally:
             None,
             tuple(standing for standing in newest if standing.end <= length)[:_STANDINGS],
             self.planned if length == len(self.messages) else None,
-            [answer for answer in self._answers if answer < length],
+            answers,
             names,
             self._digests[: length + 1],
-            self._rows[:length],
+            self._rows.first(length),
+            self._said[: length + 1],
+            asked,
         )
 
     def extend(self, messages: Iterable[Message]) -> None:
@@ -100,10 +121,13 @@ class Tally:
             index = len(self.messages)
             size = sum(next(sizes) for _ in message.fixed)
             image_tokens = message.image_tokens
+            held = sum(map(getsizeof, message.fixed))
             for result in message.results:
                 texts: list[str] = []
                 editable = 0
                 for part in result.parts:
+                    held += _PART_BYTES
+                    held += getsizeof(part.description if isinstance(part, ImagePart) else part.text)
                     if is_trimmable(part):
                         texts.append(part.text)
                         editable += next(sizes)
@@ -118,12 +142,19 @@ class Tally:
             self.units.append(size)
             self.images.append(image_tokens)
             self.totals.append(self.totals[-1] + self.counter.tokens(size) + image_tokens)
+            self.held.append(self.held[-1] + held)
             self.chars.append(self.chars[-1] + text_chars(message))
             self.results_before.append(len(self.results))
             is_model = message.speaker is Speaker.MODEL
             if is_model and index > 0 and self.messages[-1].speaker is not Speaker.MODEL:
                 self._answers.append(index)
             note_calls(self._names, message)
+            said = self._said[-1]
+            if is_said(message):
+                if message.speaker is Speaker.USER:
+                    self._asked.append((index, said))
+                said = index
+            self._said.append(said)
             self.messages.append(message)
 
     def points(self) -> list[int]:
@@ -150,8 +181,15 @@ class Tally:
             digests.append(history_digest(digests[-1], self.messages[len(digests) - 1]))
         return digests[end]
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Rows:
         """What the next call has to know of each message, as it came."""
-        for message in self.messages[len(self._rows) :]:
-            self._rows.append(row_of(message))
+        self._rows.extend(self.messages[len(self._rows) :])
         return self._rows
+
+    def turn_frame(self) -> TurnFrame:
+        """The current turn, framed for whoever classifies it."""
+        asked, before = self._asked[-1] if self._asked else (_NONE, _NONE)
+        messages = self.messages
+        return turn_frame(
+            messages[asked] if asked != _NONE else None, messages[before] if before != _NONE else None
+        )

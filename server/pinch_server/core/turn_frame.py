@@ -1,6 +1,5 @@
 """What a router's classifier should read: the last user message, with just enough of what came before."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +10,8 @@ MESSAGE_CHARS: Final = 20_000
 """How much of the last user message a frame carries (characters): far more than a classifier reads."""
 CONTEXT_CHARS: Final = 200
 """How much of the previous message a frame carries (characters)."""
+
+_SAID: Final = (Speaker.USER, Speaker.MODEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +36,24 @@ def readable_text(message: Message) -> str:
     return "\n".join(part for part in message.prose if part.strip())
 
 
-def turn_frame(messages: Sequence[Message]) -> TurnFrame:
-    """Frames the current turn of a full, untouched conversation."""
-    found = ""
-    for message in reversed(messages):
-        if message.speaker not in (Speaker.USER, Speaker.MODEL):
-            continue
-        if found == "" and message.speaker is not Speaker.USER:
-            continue
-        text = readable_text(message)
-        if not text:
-            continue
-        if found:
-            context = text[: head_end(text, CONTEXT_CHARS)]
-            return TurnFrame(found, context, f"Context: {context}\n---\nMessage: {found}")
-        found = text[: head_end(text, MESSAGE_CHARS)] or text[:MESSAGE_CHARS]
-    return TurnFrame(found, "", found)
+def is_said(message: Message) -> bool:
+    """Whether a message is of the user or the model and has a text that can be read."""
+    return message.speaker in _SAID and any(part and not part.isspace() for part in message.prose)
+
+
+def turn_frame(asked: Message | None, before: Message | None) -> TurnFrame:
+    """Frames the current turn.
+
+    Args:
+        asked: The last message of the user with a text that can be read; None when there is none.
+        before: The nearest one before it, of the user or the model; None when there is none.
+    """
+    if asked is None:
+        return TurnFrame("", "", "")
+    text = readable_text(asked)
+    message = text[: head_end(text, MESSAGE_CHARS)] or text[:MESSAGE_CHARS]
+    if before is None:
+        return TurnFrame(message, "", message)
+    text = readable_text(before)
+    context = text[: head_end(text, CONTEXT_CHARS)]
+    return TurnFrame(message, context, f"Context: {context}\n---\nMessage: {message}")

@@ -21,7 +21,6 @@ from pinch_server.core.probe import Payload, PrefixMatch, compare_rows, head_of,
 from pinch_server.core.scoring import Scoring
 from pinch_server.core.session import own_session, session_hash, tenant_hash
 from pinch_server.core.tally import Tally
-from pinch_server.core.turn_frame import turn_frame
 from pinch_server.decide.call import Body, Decided, Measured, Patience, PruneCall
 from pinch_server.decide.checkpoints import RecentCheckpoints
 from pinch_server.decide.extracting import Extracting
@@ -136,7 +135,7 @@ class Decider:
             byte_edits=planned.worked.byte_edits,
             unchanged_reason=planned.plan.unchanged_reason,
             measured=self._measured(conversation, planned),
-            turn_frame=turn_frame(conversation.messages) if conversation else None,
+            turn_frame=read.tally.turn_frame() if read.tally else None,
             format=reading.dialect.format if reading else None,
             economics=worth(call.context, read, planned.plan, decision.created_at),
             prefix=prefix,

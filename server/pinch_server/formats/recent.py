@@ -4,29 +4,32 @@ A history is found again by its bytes: a call whose bytes begin with those of an
 same. Nothing is taken for known that was not compared byte for byte.
 """
 
+from array import array
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from itertools import islice
+from sys import getsizeof
 from threading import Lock
 from typing import Final
 
 from pinch_server.core.conversation import Address, Conversation
 from pinch_server.core.counting import Counter
-from pinch_server.core.tally import Tally
+from pinch_server.core.tally import Tally, numbers
 from pinch_server.formats.format import Format
 from pinch_server.formats.json_body import ByteEdit
 from pinch_server.formats.worked import NOTHING_WORKED, Worked, weight_of
 
-MOST_BYTES: Final = 64 * 1024 * 1024
+MOST_BYTES: Final = 128 * 1024 * 1024
 """What is kept in all, where nothing else is said (bytes)."""
 _OPENING_BYTES: Final = 128
 _COMPARED: Final = 64
 _SEARCHED: Final = 8
 _FEW_ENTRIES: Final = 8
 """As many entries may a call take back of the one before and still be taken for what follows it."""
-_MESSAGE_BYTES: Final = 2_600
-"""What a message is counted at beside its bytes and its texts: its objects, its place in every list."""
+_MESSAGE_BYTES: Final = 500
+_RESULT_BYTES: Final = 1_200
+"""What a message and a tool result take beside their bytes and texts: objects, the call, lists (measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,9 @@ class History:
     data: bytes
     beside: Beside
     tally: Tally
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    facts: list[int] = field(default_factory=list)
+    starts: "array[int]" = field(default_factory=numbers)
+    ends: "array[int]" = field(default_factory=numbers)
+    facts: "array[int]" = field(default_factory=numbers)
     worked: Worked = NOTHING_WORKED
     written: dict[Address, tuple[str, ByteEdit]] = field(default_factory=dict)
     before: "History | None" = None
@@ -198,15 +201,16 @@ def _entries_in_common(history: History, data: bytes) -> int:
 
 
 def _weight(history: History) -> int:
-    """About the memory that a history takes (bytes): its texts at two bytes a character."""
+    """About the memory that a history takes (bytes)."""
     tally = history.tally
     beside = history.beside.conversation
-    aside = sum(map(len, (*beside.tools, *beside.preamble)))
     planned = tally.planned[1].edits if tally.planned is not None else ()
     return (
         len(history.data)
-        + 2 * (tally.chars[-1] + aside)
+        + tally.held[-1]
+        + sum(map(getsizeof, (*beside.tools, *beside.preamble)))
         + _MESSAGE_BYTES * len(history.ends)
+        + _RESULT_BYTES * len(tally.results)
         + history.worked.weight
         + (0 if planned is history.worked.edits else weight_of(planned))
     )

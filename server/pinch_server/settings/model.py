@@ -249,7 +249,7 @@ class Settings(BaseSettings):
         description="Whether each payload is compared, by hashes in memory, with the session's last one.",
     )
     recent_bytes: Annotated[int, Within(Bound(_MIB, 2**40, zero_means="none"))] = Field(
-        default=64 * _MIB,
+        default=128 * _MIB,
         description="Memory for conversations between calls, never on disk: next calls cost less (bytes).",
     )
     outcome_grace_seconds: Annotated[int, Within(Bound(0, 86_400))] = Field(
