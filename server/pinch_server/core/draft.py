@@ -11,6 +11,7 @@ from pinch_server.core.conversation import ImagePart, Message, TextPart
 from pinch_server.core.counting import Counter
 from pinch_server.core.draft_result import DraftResult, counted_texts, is_trimmable
 from pinch_server.core.forms import Form, KeyedForm, own_step
+from pinch_server.core.heard import Heard
 from pinch_server.core.limits import PLAIN_KEPT_CHARS, Limits
 from pinch_server.core.plan import Action, Edit, Reason
 from pinch_server.core.tally import Tally
@@ -67,6 +68,7 @@ class Draft:
         included: Messages that are in the total.
         results: Every tool result, in the order of the conversation.
         changes: What was changed since `watch`; None while nobody watches.
+        heard: What was read of it up to the newest event; None before the first.
     """
 
     counter: Counter
@@ -77,6 +79,7 @@ class Draft:
     included: int = 0
     results: list[DraftResult] = field(default_factory=list)
     changes: list[Change] | None = None
+    heard: Heard | None = None
     _is_whole: bool = True
     _is_owner: bool = False
     _came: dict[int, bool] = field(default_factory=dict)
@@ -108,7 +111,7 @@ class Draft:
         self.units = standing.units[:end] + tally.units[end:]
         self.images = standing.images[:end] + tally.images[end:]
         self.results = standing.results[:first] + tally.results[first:]
-        self.total, self.included = standing.total, end
+        self.total, self.included, self.heard = standing.total, end, standing.heard
         self._is_whole = self._is_owner = False
 
     def copy(self) -> "Draft":

@@ -7,11 +7,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pinch_server.core.codes import Ints
+from pinch_server.core.codes import Hashes, Ints
 from pinch_server.core.conversation import Message, Speaker
 from pinch_server.core.draft import Draft, DraftResult
 from pinch_server.core.echoes import Echoes, Vocabulary
+from pinch_server.core.heard import EMPTY, Heard, Lexicon
 from pinch_server.core.sightings import Sightings, read_texts
+from pinch_server.core.trimming import Step
 from pinch_server.core.worth import UNIT, Weighed
 
 _RECENT_OUTPUTS: Final = 4
@@ -28,9 +30,12 @@ _SLOTS: Final = 1 << 20
 class Hints:
     """Reads a conversation once, and weighs identifiers by what stands before the newest event.
 
+    What was heard up to an event of an earlier call is not read again, but for results that may still be
+    trimmed: those have to be weighed.
+
     Attributes:
         messages: The whole history.
-        draft: The texts of its results.
+        draft: The texts of its results, and what was heard.
     """
 
     messages: Sequence[Message]
@@ -38,6 +43,8 @@ class Hints:
     _end: int = 0
     _results: int = 0
     _read: dict[str, Sightings] = field(default_factory=dict)
+    _before: Lexicon = EMPTY
+    _hashes: Hashes = field(default_factory=lambda: EMPTY.hashes)
     _is_spoken: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     _holders: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _is_near: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
@@ -49,7 +56,7 @@ class Hints:
     def read(self, end: int) -> None:
         """Takes all that stands before `end` into account."""
         if not self._read:
-            self._read_all()
+            self._begin(end)
         for message in self.messages[self._end : end]:
             for text in message.fixed:
                 self._is_spoken[self._read[text].names] = True
@@ -58,22 +65,30 @@ class Hints:
         while self._results < len(results) and results[self._results].message < end:
             self._holders[self._names_in(results[self._results])] += 1
             self._results += 1
+        self.draft.heard = Heard(
+            self._before, self._hashes, self._holders, self._is_spoken, self._end, self._results
+        )
         self._is_near = self._working_set(end)
         self._event, self._vocabulary, self._worth, self._asked = end, None, None, 0
 
-    def _read_all(self) -> None:
-        """Reads every text there is, each once; what comes later gets no say before its time."""
-        texts = list(dict.fromkeys(self._texts()))
-        found, count = read_texts(texts)
+    def _begin(self, end: int) -> None:
+        """Reads every text that is needed, each once; what comes later gets no say before its time."""
+        heard = self.draft.heard
+        self._before = heard.lexicon() if heard is not None else EMPTY
+        self._end, self._results = self._before.end, self._before.results
+        texts = list(dict.fromkeys(self._texts(end)))
+        found, self._hashes = read_texts(texts)
         self._read = dict(zip(texts, found, strict=True))
-        self._is_spoken = np.zeros(count, dtype=np.bool_)
-        self._holders = np.zeros(count, dtype=np.int64)
+        self._holders, self._is_spoken = self._before.of(self._hashes)
 
-    def _texts(self) -> Iterator[str]:
-        for message in self.messages:
+    def _texts(self, end: int) -> Iterator[str]:
+        """What was not heard yet, what was said last, and what was heard and may still be trimmed."""
+        for message in self.messages[self._end :]:
             yield from message.fixed
-        for result in self.draft.results:
-            yield from result.originals
+        yield from self._said_lately(end, _RECENT_OUTPUTS)
+        for index, result in enumerate(self.draft.results):
+            if index >= self._results or result.step is not Step.OMITTED:
+                yield from result.originals
 
     def _names_in(self, result: DraftResult) -> Ints:
         """The identifiers of a result, each once."""

@@ -166,6 +166,7 @@ class Replay:
             self._walk,
             self._pool,
             self._ledger,
+            draft.heard,
             edits,
             key,
             checkpoint,

@@ -52,14 +52,14 @@ class Sightings:
         return np.flatnonzero(self.previous < 0)
 
 
-def read_texts(texts: Sequence[str]) -> tuple[list[Sightings], int]:
+def read_texts(texts: Sequence[str]) -> tuple[list[Sightings], Hashes]:
     """Reads texts.
 
     Args:
         texts: Any texts.
 
     Returns:
-        What stands in each, and how many different identifiers there are in all.
+        What stands in each, and for each different identifier, by its number, a hash that it has anywhere.
     """
     batches = list(_batches(texts))
     begins = np.array(list(accumulate((len(text) + 1 for text in texts), initial=0)), dtype=np.int64)
@@ -101,8 +101,8 @@ def _together(hashes: Hashes) -> tuple[Ints, Hashes]:
     return order, found
 
 
-def _by_text(found: Sequence[Batch], places: Sequence[int], begins: Ints) -> tuple[list[Sightings], int]:
-    """What was found, text by text, and how many different identifiers there are.
+def _by_text(found: Sequence[Batch], places: Sequence[int], begins: Ints) -> tuple[list[Sightings], Hashes]:
+    """What was found, text by text, and the hash of each different identifier.
 
     Args:
         found: The batches.
@@ -158,7 +158,7 @@ def _by_text(found: Sequence[Batch], places: Sequence[int], begins: Ints) -> tup
                 failures[own_failures],
             )
         )
-    return sightings, int(names.max(initial=-1)) + 1
+    return sightings, hashes[is_new_name]
 
 
 def _parts(found: Sequence[Batch], is_first: NDArray[np.bool_]) -> tuple[Ints, Hashes]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pinch_server.core.checkpoint import Checkpoint
 from pinch_server.core.draft_result import DraftResult
+from pinch_server.core.heard import Heard
 from pinch_server.core.ledger import Ledger
 from pinch_server.core.plan import Edit
 from pinch_server.core.pool import Pool
@@ -29,6 +30,7 @@ class Standing:
         walk: The window.
         pool: What could still be removed.
         ledger: What the calls so far cost.
+        heard: What was read of the texts up to the newest event; None before the first.
         edits: What had been changed, none of it as new.
         key: The key of the checkpoint.
         checkpoint: The newest one of the session: at `end`, or before it where nothing was trimmed since.
@@ -44,6 +46,7 @@ class Standing:
     walk: WindowWalk
     pool: Pool
     ledger: Ledger
+    heard: Heard | None
     edits: tuple[Edit, ...]
     key: bytes
     checkpoint: Checkpoint

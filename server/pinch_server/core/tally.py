@@ -8,7 +8,6 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from sys import getsizeof
 from typing import TYPE_CHECKING
 
 from pinch_server.core.checkpoint import history_digest
@@ -121,13 +120,13 @@ class Tally:
             index = len(self.messages)
             size = sum(next(sizes) for _ in message.fixed)
             image_tokens = message.image_tokens
-            held = sum(map(getsizeof, message.fixed))
+            held = sum(map(str.__sizeof__, message.fixed))
             for result in message.results:
                 texts: list[str] = []
                 editable = 0
                 for part in result.parts:
                     held += _PART_BYTES
-                    held += getsizeof(part.description if isinstance(part, ImagePart) else part.text)
+                    held += (part.description if isinstance(part, ImagePart) else part.text).__sizeof__()
                     if is_trimmable(part):
                         texts.append(part.text)
                         editable += next(sizes)
@@ -173,6 +172,13 @@ class Tally:
         """The last of `points`."""
         closed = self._answers and self.messages[-1].speaker is Speaker.MODEL
         return self._answers[-1] if closed else len(self.messages)
+
+    @property
+    def heard_bytes(self) -> int:
+        """The memory that the standings' lexicons take (bytes)."""
+        standings = self.standings if self.left_off is None else (self.left_off, *self.standings)
+        heard = {id(one.heard): one.heard for one in standings if one.heard is not None}
+        return sum(one.weight for one in heard.values())
 
     def digest(self, end: int) -> bytes:
         """A digest of all that stands before a point, 32 bytes."""

@@ -211,6 +211,7 @@ def _weight(history: History) -> int:
         + sum(map(getsizeof, (*beside.tools, *beside.preamble)))
         + _MESSAGE_BYTES * len(history.ends)
         + _RESULT_BYTES * len(tally.results)
+        + tally.heard_bytes
         + history.worked.weight
         + (0 if planned is history.worked.edits else weight_of(planned))
     )
