@@ -113,11 +113,54 @@ def test_sql_is_for_the_database_of_the_url() -> None:
     assert heads == {"-- For SQLite": False, "-- For PostgreSQL": True}
 
 
-def test_an_unknown_revision_is_named(tmp_path: Path) -> None:
-    """A revision that does not exist ends with status 1 and its name."""
-    result = invoke("migrate", "up", "9999", "--state-dir", str(tmp_path))
-    assert result.exit_code == 1
-    assert "9999" in result.stderr
+@pytest.mark.parametrize("command", ["up", "down", "sql"])
+def test_an_unknown_revision_is_named(command: str, tmp_path: Path) -> None:
+    """A revision that does not exist ends with status 2, its name, and the names that would do."""
+    result = invoke("migrate", command, "9999", "--state-dir", str(tmp_path))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "revision '9999': there is no such revision; give one of base, 0001" in result.stderr
+    assert f"{migrate.head()}, head" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mend"),
+    [
+        (("up", "base"), "`pinch migrate down base`"),
+        (("down", "+1"), "`pinch migrate up +1`"),
+        (("down", "0007"), "`pinch migrate up 0007`"),
+        (("down", "head"), "`pinch migrate up head`"),
+        (("down", "-3"), "2 steps lead down from 0002, to base"),
+        (("up", "+9999"), "lead up from 0002"),
+        (("up", ""), "give one of base, 0001"),
+        (("up", "+0"), "give one of base, 0001"),
+        (("down", "0001+2"), "give one of base, 0001"),
+        (("sql", ""), "give one of base, 0001"),
+        (("sql", "base"), "FROM:base"),
+        (("sql", "-1:head"), "FROM takes no steps"),
+        (("sql", "0001:0002:0003"), "no FROM:TO"),
+        (("sql", "0002:-3"), "2 steps lead down from 0002, to base"),
+        (("sql", "base:-1"), "no steps lead down from base"),
+    ],
+)
+def test_a_way_that_leads_nowhere_is_told_with_the_one_that_does(
+    arguments: tuple[str, ...], mend: str, tmp_path: Path
+) -> None:
+    """A revision on the wrong side, too many steps, or no revision end with status 2 and what to say."""
+    at = ("--state-dir", str(tmp_path))
+    invoke("migrate", "up", "0002", *at)
+    command, revision = arguments
+    result = invoke("migrate", command, *at, "--", revision)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert mend in result.stderr
+    assert invoke("migrate", "current", *at).stdout == "0002\n"
+
+
+def test_the_sql_between_a_revision_and_itself_is_none() -> None:
+    """Where FROM and TO are one revision a comment says so, and no empty transaction is printed."""
+    for same in ("head:head", "0003:0003", f"{migrate.head()}:head"):
+        result = invoke("migrate", "sql", same)
+        assert (result.exit_code, "same revision" in result.stdout) == (0, True)
+        assert all(line.startswith("--") for line in result.stdout.splitlines())
 
 
 def test_a_foreign_database_is_refused() -> None:

@@ -15,6 +15,7 @@ from pinch_server.store.errors import (
     MigrationFailed,
     SchemaAhead,
     SchemaBehind,
+    WrongRevision,
 )
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -123,9 +124,23 @@ def test_a_migration_that_fails_changes_nothing(database_url: str) -> None:
 
 
 def test_an_unknown_revision_is_named(database_url: str) -> None:
-    """Migrating to a revision that does not exist is refused by its name."""
-    with pytest.raises(MigrationFailed, match="nowhere"):
-        migrate.up(database_url, "nowhere")
+    """Migrating to a revision that does not exist is refused by its name, with those that do."""
+    for migrated in (migrate.up, migrate.down):
+        with pytest.raises(WrongRevision, match=f"'nowhere'.*base, 0001.*{migrate.head()}, head"):
+            migrated(database_url, "nowhere")
+    assert migrate.current(database_url) is None
+
+
+def test_steps_are_counted_from_where_the_database_is(database_url: str) -> None:
+    """`+2` and `-1` lead from the revision found, and a step beyond either end is refused."""
+    assert migrate.up(database_url, "+2") == migrate.Migrated(None, "0002")
+    assert migrate.up(database_url, "+1") == migrate.Migrated("0002", "0003")
+    assert migrate.down(database_url, "-1") == migrate.Migrated("0003", "0002")
+    with pytest.raises(WrongRevision, match="2 steps lead down from 0002, to base"):
+        migrate.down(database_url, "-3")
+    with pytest.raises(WrongRevision, match=f"lead up from 0002, to {migrate.head()}"):
+        migrate.up(database_url, "+99")
+    assert migrate.current(database_url) == "0002"
 
 
 def test_an_unreachable_database_is_said_so_without_its_password(tmp_path: Path) -> None:
@@ -177,10 +192,10 @@ def test_the_sql_between_two_revisions_leads_from_the_first_to_the_second(
 def test_the_sql_of_an_unknown_revision_is_refused() -> None:
     """A revision that does not exist is named, wherever it stands, and one that is left out is asked for."""
     for revisions in ("0007:", ":0007", ":"):
-        with pytest.raises(MigrationFailed, match="give both revisions"):
+        with pytest.raises(WrongRevision, match="give both revisions"):
             migrate.sql("sqlite:////nowhere/x.db", revisions)
     for revisions in ("nothere", "nothere:head", "head:nothere"):
-        with pytest.raises(MigrationFailed, match="nothere"):
+        with pytest.raises(WrongRevision, match=r"nothere.*give one of base, 0001"):
             migrate.sql("sqlite:////nowhere/x.db", revisions)
 
 

@@ -13,7 +13,7 @@ from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.state import database_url
 from pinch_server.store import migrate
 from pinch_server.store.engine import shown, sqlite_directory
-from pinch_server.store.errors import DataWouldGo, StoreError, UnsupportedDatabase
+from pinch_server.store.errors import DataWouldGo, StoreError, UnsupportedDatabase, WrongRevision
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -124,7 +124,7 @@ def sql_command(
 
     REVISIONS is where to end, from an empty database on (`head`, this version's, when it is not given), or
     FROM:TO, of which TO may be the earlier: then it is the way back. What each revision is called stands in
-    the SQL, and `pinch migrate current` says which the database is at.
+    the SQL, and `pinch migrate current` says which the database is at: its `none` is `base` here.
 
     It is for the kind of database of --database-url, else of the settings; a comment at its head says which.
     """
@@ -132,7 +132,8 @@ def sql_command(
         url = _url(config_path, database_url, state_dir)
         text = migrate.sql(url, revisions)
         kind = "PostgreSQL" if sqlite_directory(url) is None else "SQLite"
-    click.echo(f"-- For {kind}; nothing was run.\n{text}", nl=False)
+    what = "nothing was run" if text else "both are the same revision, there is nothing to run"
+    click.echo(f"-- For {kind}; {what}.\n{text}", nl=False)
 
 
 def _url(config_path: Path | None, url: str | None, state_dir: str | None) -> str:
@@ -148,7 +149,7 @@ def _told() -> Iterator[None]:
     """Ends the command with the store's own words when something is wrong with the database."""
     try:
         yield
-    except UnsupportedDatabase as error:
+    except (UnsupportedDatabase, WrongRevision) as error:
         stop([str(error)], EXIT_REFUSED)
     except DataWouldGo as error:
         stop([f"{error}. Say --yes to let that go."], EXIT_REFUSED)

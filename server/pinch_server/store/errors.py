@@ -41,8 +41,16 @@ class SchemaAhead(StoreError):
         self.head = head
 
 
+class WrongRevision(StoreError):
+    """A revision was asked for that does not exist, or that no such way leads to; nothing has changed."""
+
+    def __init__(self, word: str, reason: str) -> None:
+        """Name what was asked for, and say what would be right."""
+        super().__init__(f"revision {word!r}: {reason}")
+
+
 class MigrationFailed(StoreError):
-    """A migration could not be run: an unknown revision, or the database refused a step."""
+    """A migration could not be run: the database refused a step."""
 
 
 class DataWouldGo(StoreError):

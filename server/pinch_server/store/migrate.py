@@ -28,6 +28,7 @@ from pinch_server.store.errors import (
     SchemaAhead,
     SchemaBehind,
 )
+from pinch_server.store.revisions import Revisions
 from pinch_server.store.tables import metadata
 
 # Any number will do as long as nothing else in the database locks it: "pinch" as ASCII.
@@ -60,11 +61,12 @@ def up(url: str, revision: str = "head") -> Migrated:
     """Migrate upwards to a revision, `head` being this version's.
 
     Raises:
+        WrongRevision: There is no such revision, or no way up ends there; nothing has changed.
         SchemaAhead: A newer version of Pinch migrated this database.
-        MigrationFailed: There is no such revision, or the database refused a step; nothing has changed.
+        MigrationFailed: The database refused a step; nothing has changed.
         DatabaseUnreachable: It cannot be connected to.
     """
-    return _migrate(url, revision, command.upgrade)
+    return _migrate(url, lambda found: _known().above(revision, found), command.upgrade)
 
 
 def down(url: str, revision: str, *, may_lose: bool = True) -> Migrated:
@@ -77,8 +79,9 @@ def down(url: str, revision: str, *, may_lose: bool = True) -> Migrated:
 
     Raises:
         DataWouldGo: One would go, and none may; nothing has changed.
+        WrongRevision: There is no such revision, or no way down ends there; nothing has changed.
         SchemaAhead: A newer version of Pinch migrated this database.
-        MigrationFailed: There is no such revision, or the database refused a step; nothing has changed.
+        MigrationFailed: The database refused a step; nothing has changed.
         DatabaseUnreachable: It cannot be connected to.
     """
 
@@ -94,7 +97,7 @@ def down(url: str, revision: str, *, may_lose: bool = True) -> Migrated:
             # Leaving the transaction like this takes back all that was done in it.
             raise DataWouldGo(shown(url), revision, lost)
 
-    return _migrate(url, revision, run)
+    return _migrate(url, lambda found: _known().below(revision, found), run)
 
 
 def exists(url: str) -> bool:
@@ -116,7 +119,7 @@ def current(url: str) -> str | None:
 
 def head() -> str:
     """Return the revision that this version of Pinch needs."""
-    return _scripts().get_current_head() or ""
+    return _known().known[-1]
 
 
 def check(url: str) -> tuple[str, ...]:
@@ -143,29 +146,24 @@ def sql(url: str, revisions: str = "head") -> str:
         url: Says for which kind of database.
         revisions: The revision to end at, or `from:to`; downwards where `to` is the earlier one.
 
+    Returns:
+        The SQL; empty where both are the same revision.
+
     Raises:
-        MigrationFailed: There is no such revision.
+        WrongRevision: There is no such revision.
     """
+    known = _known()
+    first, last = known.between(revisions)
+    if first == last:
+        return ""
     config = _config()
     config.attributes["url"] = url
     buffer = config.output_buffer = io.StringIO()
+    # Alembic prints an empty transaction for the wrong one of the two.
+    lead = command.downgrade if known.is_down(first, last) else command.upgrade
     with _errors(url):
-        # Alembic prints an empty transaction for the wrong one of the two.
-        lead = command.downgrade if _is_downwards(config, revisions) else command.upgrade
-        lead(config, revisions, sql=True)
+        lead(config, f"{first}:{last}", sql=True)
     return buffer.getvalue()
-
-
-def _is_downwards(config: Config, revisions: str) -> bool:
-    start, colon, end = revisions.partition(":")
-    if colon and not (start and end):
-        raise CommandError(f"{revisions} is no FROM:TO; give both revisions, base and head among them")
-    if not end or end[0] in "+-":
-        return end.startswith("-")
-    script = ScriptDirectory.from_config(config)
-    order = [None, *reversed(list(script.walk_revisions()))]
-    first, last = (order.index(script.get_revision(name)) for name in (start, end))
-    return last < first
 
 
 def ensure_current(url: str, migrate: bool) -> None:
@@ -214,13 +212,13 @@ def migrating(url: str) -> Iterator[Connection]:
         yield connection
 
 
-def _migrate(url: str, revision: str, run: Callable[[Config, str], None]) -> Migrated:
+def _migrate(url: str, end: Callable[[str | None], str], run: Callable[[Config, str], None]) -> Migrated:
     config = _config()
     with _errors(url), migrating(url) as connection:
         before = _revision(connection)
         _refuse_unknown(url, before)
         config.attributes["connection"] = connection
-        run(config, revision)
+        run(config, end(before))
         return Migrated(before, _revision(connection))
 
 
@@ -231,7 +229,7 @@ def _require_head(url: str, found: str | None) -> None:
 
 
 def _refuse_unknown(url: str, found: str | None) -> None:
-    if found is not None and found not in {script.revision for script in _scripts().walk_revisions()}:
+    if found is not None and found not in _known().known:
         raise SchemaAhead(shown(url), found, head())
 
 
@@ -261,8 +259,9 @@ def _config() -> Config:
     return config
 
 
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
+def _known() -> Revisions:
+    scripts = ScriptDirectory.from_config(_config()).walk_revisions()
+    return Revisions(tuple(script.revision for script in scripts)[::-1])
 
 
 def _is_missing_file(url: str) -> bool:
