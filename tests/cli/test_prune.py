@@ -11,6 +11,7 @@ import pytest
 
 from pinch import Edit, Measured, PruneStats
 from pinch.edits import apply_byte_edits
+from pinch_server.cli.account import told as people_are_told
 from pinch_server.cli.limits import NAMES
 from pinch_server.formats.registry import DIALECTS
 from tests.cli.commands import invoke, run
@@ -83,6 +84,27 @@ def test_standard_error_has_the_account(file: Path) -> None:
         assert text in result.stderr
     assert "line 0" not in result.stderr
     assert all(line == line.rstrip() for line in result.stderr.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("trimmed", "new", "words"),
+    [
+        (61, 0, "61"),
+        (0, 0, "0"),
+        (61, 5, "61, 5 of them for the first time"),
+        (2, 2, "2, all of them for the first time"),
+        (1, 1, "1, for the first time"),
+        (0, 3, "0; 3 would be, for the first time"),
+    ],
+)
+def test_what_is_new_is_told_where_there_is_any(trimmed: int, new: int, words: str) -> None:
+    """Trims that are told as new are at least one; a dry run, which makes none, says what would be."""
+    edits = [{"message_index": index} for index in range(trimmed)]
+    sizes = {"original_tokens": 2, "final_tokens": 1, "tokens_saved": 1, "summarized": new}
+    stats = sizes | {"budget_met": True, "candidates": 1}
+    account = {"stats": stats, "edits": edits, "measured": None, "unchanged_reason": ""}
+    (line,) = (line for line in people_are_told(account) if "results trimmed" in line)
+    assert line.endswith(f"  {words}")
 
 
 def test_an_id_that_leads_nowhere_is_not_shown(file: Path, tmp_path: Path) -> None:

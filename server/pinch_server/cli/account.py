@@ -83,7 +83,7 @@ def _facts(account: Mapping[str, Any], budget_tokens: int | None) -> Iterator[tu
         yield "tokens before", f"{before:,}"
         yield "tokens after", f"{after:,}"
         yield "tokens saved", f"{saved:,}{share}"
-        yield "results trimmed", f"{len(trimmed)}, {stats['summarized']} of them for the first time"
+        yield "results trimmed", _trimmed(len(trimmed), stats["summarized"])
         yield "budget", _budget(stats, budget_tokens)
         if not stats["budget_met"] and reason in _LEFT_ALL:
             yield "", _WAITING if _is_waiting(stats, reason) else _LEFT
@@ -92,6 +92,16 @@ def _facts(account: Mapping[str, Any], budget_tokens: int | None) -> Iterator[tu
     if measured is not None:
         bound = f"at most {measured['error_bound']:.0%} of the truth off"
         yield "measured", f"{measured['tokens']:,} tokens by {measured['method']}, {bound}"
+
+
+def _trimmed(count: int, new: int) -> str:
+    """How many results differ from what came, and how many do in this call for the first time."""
+    if new and not count:
+        return f"0; {new:,} would be, for the first time"
+    if not new:
+        return f"{count:,}"
+    which = f"{new:,} of them " if new < count else "all of them " if count > 1 else ""
+    return f"{count:,}, {which}for the first time"
 
 
 def _is_waiting(stats: Mapping[str, Any], reason: str) -> bool:
