@@ -82,6 +82,23 @@ def test_savings_for_people(where: list[str]) -> None:
     ]
 
 
+def test_one_of_anything_is_singular(tmp_path: Path) -> None:
+    """A day, a call and a token are told as one, in `savings` and in `top`."""
+    url = f"sqlite:///{tmp_path}/pinch.sqlite3"
+    migrate.up(url)
+    engine = open_engine(url)
+    now = time.time_ns() // 1000
+    saving_one = a_decision(1, created_at=now, pinch_original_tokens=49_001)
+    DecisionWriter(engine, CountingObserver()).write([saving_one], [an_outcome(1)], now)
+    engine.dispose()
+    shown = invoke("savings", "--days", "1", "--database-url", url).stdout
+    assert shown.startswith("Last 1 day\n")
+    assert "  median per pruned call  1 token\n" in shown
+    with running_server(tmp_path) as running:
+        assert "1 token, $0.000" in (watched := invoke("top", "--server", running.grpc).stdout)
+    assert "100.0% of 1 call pruned" in watched
+
+
 def test_savings_follow_the_settings(service: RunningServer, tmp_path: Path) -> None:
     """The assumed cache rate and the billing day of the settings are in the account."""
     config = tmp_path / "pinch.toml"
@@ -122,7 +139,7 @@ def test_a_loss_and_what_has_no_price_are_told(tmp_path: Path) -> None:
     shown = invoke("savings", "--database-url", url).stdout
     # 1,000 tokens at $0.30 less 70,000 at $3.00 - $0.30, a million.
     assert "  dollars saved           -$0.188700" in shown
-    assert "  without a known price   1 pruned calls, in tokens alone" in shown
+    assert "  without a known price   1 pruned call, in tokens alone" in shown
 
 
 def test_decisions_as_json(where: list[str]) -> None:

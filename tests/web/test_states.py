@@ -1,5 +1,6 @@
 """What the page says when something is the matter: each time what, and what mends it."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -99,6 +100,49 @@ def test_a_month_without_prices_says_how_to_set_them(browser: Browser, tmp_path:
         says(browser, "objective.prompt_rate")
         assert browser.text("#dollars") == "–"
         assert browser.text("#dollars-aside") == "no price is known for these calls"
+
+
+def test_one_of_anything_is_singular(browser: Browser, tmp_path: Path) -> None:
+    """One call, result, message or token is not told in the plural, wherever the pages count."""
+    now = time_ns() // 1000
+    earlier, *_ = (each for each in a_month(now - 72 * HOUR_US, days=2) if each.unchanged_reason is None)
+    *_, newest = a_month(now - HOUR_US, days=1)
+    one = replace(
+        newest,
+        model="a-model-of-our-own",
+        prompt_rate=None,
+        cached_rate=None,
+        pinch_original_tokens=2,
+        pinch_final_tokens=1,
+        unchanged_reason=None,
+        dry_run=False,
+        messages=3,
+        candidates=1,
+        elided=1,
+        omitted=0,
+        capped=0,
+        ranking="UNIFORM",
+        prefix_previous_messages=1,
+        prefix_matched_messages=1,
+        trimmed_tools="bash 1",
+    )
+    words = (
+        "return [document.body.innerText, ...[...document.querySelectorAll('[title]')].map(one => one.title)]"
+        ".join('\\n')"
+    )
+    plurals = re.compile(r"\b1 (?:pruned )?(?:calls|results|messages|tokens|records|times|hours)\b")
+    with service_over(tmp_path, [replace(earlier, dry_run=False, trimmed_tools=None), one]) as service:
+        browser.open(f"http://{service.http}/")
+        overview = browser.run(words)
+        browser.run("document.querySelector('[data-days=\"1\"]').click()")
+        browser.until("document.getElementById('share-aside').innerText === '1 of 1 call'")
+        browser.open(f"http://{service.http}/decisions/{one.decision_id}")
+        receipt = browser.run(words)
+    assert "1 pruned call without a known price" in overview
+    assert "\n1 result\n" in overview
+    for told in ("2 → 1 token", "1 of 1 message unchanged", "1 result shortened"):
+        assert told in receipt
+    assert plurals.findall(overview + receipt) == []
 
 
 def test_a_service_that_is_gone_is_told(browser: Browser, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 import click
 
 from pinch import Edit, Pruned
+from pinch_server.core.nouns import counted
 
 _REASONS: Final = {
     "within_budget": "it is within its budget",
@@ -91,7 +92,7 @@ def _facts(account: Mapping[str, Any], budget_tokens: int | None) -> Iterator[tu
         yield "unchanged", reason_in_words(reason)
     if measured is not None:
         bound = f"at most {measured['error_bound']:.0%} of the truth off"
-        yield "measured", f"{measured['tokens']:,} tokens by {measured['method']}, {bound}"
+        yield "measured", f"{counted(measured['tokens'], 'token')} by {measured['method']}, {bound}"
 
 
 def _trimmed(count: int, new: int) -> str:

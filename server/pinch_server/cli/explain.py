@@ -12,6 +12,7 @@ from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, stop
 from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.receipt import receipt_lines
 from pinch_server.cli.stored import database, own_only, reached, settings_of, stored_options, told
+from pinch_server.core.nouns import counted
 from pinch_server.policy import objective_of
 from pinch_server.rpc.insight_convert import shown_decision
 from pinch_server.rpc.outcomes import UUID
@@ -109,7 +110,7 @@ def _facts(one: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         prefix = one["prefix"]
         yield (
             "prefix",
-            f"{prefix['matching_messages']:,} of {prefix['previous_messages']:,} messages stand as they were",
+            f"{prefix['matching_messages']:,} of {counted(prefix['previous_messages'], 'message')} unchanged",
         )
     yield "decided in", f"{one['latency_micros'] / 1000:,.2f} ms"
     yield "outcome", one["outcome"].lower()

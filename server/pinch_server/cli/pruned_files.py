@@ -16,6 +16,7 @@ from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, console, say, sh
 from pinch_server.cli.files import STANDARD, OversizeError, UnusableFileError
 from pinch_server.cli.pruning import Pruner, RefusedError
 from pinch_server.cli.receipt import receipt_lines
+from pinch_server.core.nouns import counted
 from pinch_server.rpc.asking import oversize
 
 _BODY: Final = "body.json"
@@ -104,7 +105,7 @@ def prune_many(pruner: Pruner, names: Sequence[str], out_dir: Path, reports: Rep
     failed = [one for one in accounts if "problems" in one]
     if failed:
         lines = [_of_file(one["file"], problem) for one in failed for problem in one["problems"]]
-        stop([f"{len(failed)} of {len(accounts)} files failed:", *lines], EXIT_FAILED)
+        stop([f"{len(failed)} of {counted(len(accounts), 'file')} failed:", *lines], EXIT_FAILED)
 
 
 def _pruned(pruner: Pruner, name: str) -> tuple[bytes, dict[str, Any]]:

@@ -21,6 +21,7 @@ from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.cli.transcripts import TranscriptError, read_transcript, transcript_files
 from pinch_server.core.cache_model import CachePrices
 from pinch_server.core.limits import Limits, limit_violations
+from pinch_server.core.nouns import counted
 from pinch_server.core.price_table import listed_rates
 from pinch_server.policy import counter_of
 from pinch_server.settings import to_limits
@@ -133,7 +134,7 @@ def _tell(
         click.echo(json.dumps(_fields(sessions, limits)))
     else:
         show(_table(sessions))
-        say(f"Budget {limits.budget_tokens:,} tokens, {priced_as}; no cache expires.")
+        say(f"Budget {counted(limits.budget_tokens, 'token')}, {priced_as}; no cache expires.")
     if html_path is not None:
         say(f"Report: {html_path}")
 

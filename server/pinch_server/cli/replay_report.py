@@ -8,6 +8,7 @@ from typing import Final
 
 from pinch_server.cli.replayed import ReplayedCall, ReplayedSession, change, pooled
 from pinch_server.core.limits import Limits
+from pinch_server.core.nouns import counted
 
 _WIDTH, _HEIGHT = 460, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 12, 30, 28
@@ -59,7 +60,8 @@ def _summary(sessions: Sequence[ReplayedSession], limits: Limits, priced_as: str
     whole, final = pooled(sessions)
     yield "<h1>Pinch replay</h1>"
     yield (
-        f"<p>{len(sessions):,} sessions, budget {limits.budget_tokens:,} tokens, {escape(priced_as)}. Input: "
+        f"<p>{counted(len(sessions), 'session')}, budget {counted(limits.budget_tokens, 'token')}, "
+        f"{escape(priced_as)}. Input: "
         f"<strong>${whole:,.4f}</strong> without pruning, <strong>${final:,.4f}</strong> with it "
         f"(<strong>{change(whole, final):+.1%}</strong>). What a call shares with the one before is taken as "
         "read from the provider's cache, the rest as written to it; no cache expires.</p>"

@@ -14,6 +14,7 @@ from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.stored import database, own_only, reached, settings_of, stored_options, told
 from pinch_server.core.insight import SavingsQuery
 from pinch_server.core.moments import unix_micros
+from pinch_server.core.nouns import counted
 from pinch_server.core.savings import savings
 from pinch_server.policy import objective_of
 from pinch_server.settings import Settings
@@ -85,17 +86,19 @@ def _read(settings: Settings, days: int) -> dict[str, Any] | None:
 
 
 def _account(shown: dict[str, Any]) -> Iterator[str]:
-    yield f"Last {shown['window_days']} days"
+    yield f"Last {counted(shown['window_days'], 'day')}"
     yield _line("calls", f"{shown['calls_30d']:,}{'' if shown['calls_30d'] else _NONE_YET}")
     yield _line("pruned", f"{shown['pruned_calls_30d']:,} ({shown['share_pruned']:.2%})")
     yield _line("tokens saved", f"{shown['total_tokens_saved']:,}")
     if "median_tokens_saved" in shown:
-        yield _line("median per pruned call", f"{shown['median_tokens_saved']:,.0f} tokens")
+        yield _line("median per pruned call", counted(round(shown["median_tokens_saved"]), "token"))
     if "dollars_saved_usd_30d" in shown:
         dollars = Decimal(shown["dollars_saved_usd_30d"])
         yield _line("dollars saved", f"{'-' if dollars < 0 else ''}${abs(dollars):,.6f}")
     if shown["unpriced_calls"]:
-        yield _line("without a known price", f"{shown['unpriced_calls']:,} pruned calls, in tokens alone")
+        yield _line(
+            "without a known price", f"{counted(shown['unpriced_calls'], 'pruned call')}, in tokens alone"
+        )
     if "reset_date" in shown:
         yield _line("billing", f"since {shown['reset_date']}, until {shown['next_reset_date']}")
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from statistics import quantiles
 from typing import Any, Final, Protocol
 
+from pinch_server.core.nouns import counted
 from pinch_server.rpc.watching import NotAnsweredError
 
 DAYS: Final = 30
@@ -94,13 +95,13 @@ class Figures:
         return f"{recent / spent:,.0f} a second"
 
     def _saved(self, savings: Mapping[str, Any]) -> str:
-        words = f"{savings['total_tokens_saved']:,} tokens"
+        words = counted(savings["total_tokens_saved"], "token")
         if "dollars_saved_usd_30d" in savings:
             dollars = Decimal(savings["dollars_saved_usd_30d"])
             words += f", {'-' if dollars < 0 else ''}${abs(dollars):,.6f}"
         return (
-            f"{words} in {savings['window_days']} days; {savings['share_pruned']:.1%} of"
-            f" {savings['calls_30d']:,} calls pruned"
+            f"{words} in {counted(savings['window_days'], 'day')}; {savings['share_pruned']:.1%} of"
+            f" {counted(savings['calls_30d'], 'call')} pruned"
         )
 
     def _latency(self) -> str:
@@ -115,7 +116,8 @@ class Figures:
         failing = [reason for reason in reasons if reason.startswith("embedder_")]
         if failing:
             return (
-                f"failed for {len(failing):,} of the last {len(reasons):,} calls, at last with {failing[0]}"
+                f"failed for {len(failing):,} of the last {counted(len(reasons), 'call')},"
+                f" at last with {failing[0]}"
             )
         asked = any(one["ranking"] in ("HYBRID", "COSINE") for one in self.decisions)
         return "answers" if asked else "not needed by the last calls"

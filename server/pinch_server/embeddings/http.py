@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pinch_server.core.embedding import Fault, Unavailable, Vectors
 from pinch_server.core.excerpts import excerpt
+from pinch_server.core.nouns import counted
 from pinch_server.embeddings.batches import MOST_BYTES, MOST_TEXTS, batches
 from pinch_server.embeddings.replies import read_reply
 from pinch_server.outbound.loop import LoopThread, WhenGone
@@ -210,7 +211,9 @@ class HttpEmbedder:
                 answer += chunk
                 if len(answer) > most:
                     response.close()
-                    return Unavailable(Fault.TOO_LARGE, f"more than {most} bytes for {count} vectors")
+                    return Unavailable(
+                        Fault.TOO_LARGE, f"more than {most} bytes for {counted(count, 'vector')}"
+                    )
             if response.status != 200:
                 return _refusal(response.status, bytes(answer))
         return read_reply(bytes(answer), count)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pinch_server.core.embedding import Fault, Unavailable
 from pinch_server.core.exact import fold_columns
+from pinch_server.core.nouns import counted
 
 _MOST_DIMENSIONS: Final = 65_536
 _NO_NUMBER: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
@@ -45,10 +46,10 @@ def read_reply(body: bytes, count: int) -> NDArray[np.float32] | Unavailable:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Python's own JSON writes NaN and Infinity as bare words, which no strict reader takes.
         fault = Fault.NOT_FINITE if _NO_NUMBER.search(body) else Fault.MALFORMED
-        kind = "an HTML page" if body.lstrip()[:1] == b"<" else f"{len(body)} bytes"
+        kind = "an HTML page" if body.lstrip()[:1] == b"<" else counted(len(body), "byte")
         return Unavailable(fault, f"{kind}, not the JSON of an embeddings reply")
     if len(items) != count:
-        return Unavailable(Fault.WRONG_COUNT, f"{len(items)} vectors for {count} texts")
+        return Unavailable(Fault.WRONG_COUNT, f"{counted(len(items), 'vector')} for {counted(count, 'text')}")
     indices = _indices(items)
     if sorted(indices) != list(range(count)):
         return Unavailable(Fault.WRONG_COUNT, "the indices are not those of the texts, once each")

@@ -21,6 +21,7 @@ from tokenizers import Tokenizer
 from pinch_server.core.embedding import Fault, Unavailable, Vectors
 from pinch_server.core.exact import fold_columns, fold_sum, natural_log
 from pinch_server.core.excerpts import excerpt
+from pinch_server.core.nouns import counted
 from pinch_server.embeddings.errors import ModelFilesError
 from pinch_server.outbound.loop import WhenGone
 
@@ -79,7 +80,7 @@ class StaticEmbedder:
             if ended:
                 return Unavailable(Fault.CANCELLED)
             if self._clock() >= until:
-                return Unavailable(Fault.TIMEOUT, f"{len(texts)} texts in {seconds:.3f} s")
+                return Unavailable(Fault.TIMEOUT, f"{counted(len(texts), 'text')} in {seconds:.3f} s")
             row[:] = self._pooled(text)
         return Vectors(rows)
 

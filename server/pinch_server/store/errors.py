@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from pinch_server.core.nouns import counted
+
 
 class StoreError(Exception):
     """Base of all errors of the store."""
@@ -65,7 +67,7 @@ class DataWouldGo(StoreError):
             lost: The rows of each table that would go; None for a column, named `table.column`.
         """
         told = ", ".join(
-            f"the column {name}" if rows is None else f"{name} ({rows:,} {'row' if rows == 1 else 'rows'})"
+            f"the column {name}" if rows is None else f"{name} ({counted(rows, 'row')})"
             for name, rows in lost.items()
         )
         super().__init__(f"down to {revision}, {database} would lose {told}; nothing has changed")

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from pinch_server.core.nouns import counted
 from pinch_server.store.errors import WrongRevision
 
 BASE: Final = "base"
@@ -97,7 +98,7 @@ class Revisions:
         left, way, last = (
             (start, "down", BASE) if end < 0 else (len(self.known) - start, "up", self.known[-1])
         )
-        steps = f"{left or 'no'} {'step' if left == 1 else 'steps'}"
+        steps = counted(left, "step") if left else "no steps"
         verb = "leads" if left == 1 else "lead"
         raise WrongRevision(word, f"{steps} {verb} {way} from {self._name(start)}, to {last}")
 

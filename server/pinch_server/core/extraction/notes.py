@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from pinch_server.core.nouns import counted
+
 SUMMARY_CHARS: Final = 120
 """Longest summary (code points); a longer one is cut and ends in an ellipsis."""
 _NOTE: Final = re.compile(r"\.\.\. \d{1,3}(?:,?\d{3})* (?:lines?|characters?) elided \.\.\.")
@@ -15,12 +17,12 @@ _BRACKETS: Final = str.maketrans("[]", "()")
 
 def lines_elided(count: int, indent: str = "") -> str:
     """The note that stands for so many lines."""
-    return f"{indent}... {count:,} line{'' if count == 1 else 's'} elided ..."
+    return f"{indent}... {counted(count, 'line')} elided ..."
 
 
 def characters_elided(count: int) -> str:
     """The note that stands for so many characters."""
-    return f"... {count:,} character{'' if count == 1 else 's'} elided ..."
+    return f"... {counted(count, 'character')} elided ..."
 
 
 def is_note(line: str) -> bool:

@@ -1,6 +1,6 @@
 // What a cheap model's filters did, and whether they were worth their money.
 import { bars } from "./plots.js";
-import { brief, count, el, milliseconds, money, slug } from "./words.js";
+import { brief, count, counted, el, milliseconds, money, slug } from "./words.js";
 
 const MOST_ROWS = 6;
 const GATES = {
@@ -34,7 +34,7 @@ export function show(found) {
   }
   at("net").classList.toggle("problem", found.net_usd.startsWith("-"));
   at("net-aside").textContent = `against results sent whole; ${money(found.net_beyond_excerpt_usd).join("")} against the excerpts`;
-  at("value-aside").textContent = `${count(found.saved_tokens)} tokens shorter than they came`;
+  at("value-aside").textContent = `${counted(found.saved_tokens, "token")} shorter than they came`;
   rows("extraction-suppressed", found.suppressed, GATES);
   rows("extraction-reasons", found.reasons, REASONS);
   rows("extraction-filters", found.filters, {});

@@ -6,7 +6,7 @@ import * as knobs from "./knobs.js";
 import { notices, show as showNotices } from "./notices.js";
 import { drawActivity, drawStages, resize } from "./plots.js";
 import { show as showReceipt } from "./receipt.js";
-import { count, el, middle, momentInFull, money, percent } from "./words.js";
+import { count, counted, el, middle, momentInFull, money, percent } from "./words.js";
 
 const EVERY_MS = 1200;
 const SLOWLY = 10;
@@ -20,7 +20,7 @@ const windowWords = () => (shown.days === 1 ? "24 hours" : `${shown.days} days`)
 function showSavings() {
   const saved = shown.savings;
   const cards = [
-    ["share", saved && percent(saved.share_pruned), saved && `${count(saved.pruned_calls_30d)} of ${count(saved.calls_30d)} calls`],
+    ["share", saved && percent(saved.share_pruned), saved && `${count(saved.pruned_calls_30d)} of ${counted(saved.calls_30d, "call")}`],
     ["tokens", saved && count(saved.total_tokens_saved), `in the last ${windowWords()}`],
     ["median", saved && (saved.median_tokens_saved === undefined ? "–" : middle(saved.median_tokens_saved)), "tokens, of each pruned call"],
   ];
@@ -32,7 +32,7 @@ function showSavings() {
     const [dollars, decimals] = money(saved.dollars_saved_usd_30d);
     at("dollars").replaceChildren(dollars, el("small", {}, decimals));
     const resets = saved.next_reset_date ? `; billing resets ${saved.next_reset_date}` : "";
-    at("dollars-aside").textContent = (saved.unpriced_calls ? `${count(saved.unpriced_calls)} pruned calls have no known price` : `in the last ${windowWords()}`) + resets;
+    at("dollars-aside").textContent = (saved.unpriced_calls ? `${counted(saved.unpriced_calls, "pruned call")} without a known price` : `in the last ${windowWords()}`) + resets;
   } else {
     at("dollars").textContent = "–";
     at("dollars-aside").textContent = saved ? "no price is known for these calls" : "Pinch is disabled";

@@ -1,5 +1,5 @@
 // What is the matter, in the words of whoever has to mend it.
-import { count, duration, el, momentInFull } from "./words.js";
+import { count, counted, duration, el, momentInFull } from "./words.js";
 
 const MOST_SKEW_SECONDS = 300;
 
@@ -16,7 +16,7 @@ export function notices({ state, problem, savings, days }) {
   if (!state) return found;
   if (state.database.problem) {
     const waiting = state.journal_pending
-      ? ` ${count(state.journal_pending)} records wait in the journal, and are stored when it is back.`
+      ? ` Waiting in the journal: ${counted(state.journal_pending, "record")}, to be stored when it is back.`
       : " New decisions wait in the journal, and are stored when it is back.";
     found.push(["bad", `The database does not answer (${state.database.kind}: ${state.database.problem}).`,
       `Calls are pruned as before.${waiting}`]);
@@ -51,7 +51,7 @@ export function notices({ state, problem, savings, days }) {
       "Tokens are counted, money is not. Send rates with the requests, or set objective.prompt_rate."]);
   }
   if (state.journal_dropped > 0) {
-    found.push(["bad", `${count(state.journal_dropped)} records could not be journalled.`, "Their calls were answered with persisted = false; the disk is full or refuses writes."]);
+    found.push(["bad", `${counted(state.journal_dropped, "record")} could not be journalled.`, "The calls were answered with persisted = false; the disk is full or refuses writes."]);
   }
   return found;
 }

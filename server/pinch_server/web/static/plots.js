@@ -1,6 +1,6 @@
 // Lines over time by uPlot, and bars of plain elements: both take their colours from the style sheet.
 /* global uPlot */
-import { brief, count, el, milliseconds, roughly } from "./words.js";
+import { brief, count, counted, el, milliseconds, roughly } from "./words.js";
 
 const drawn = new Map();
 let library;
@@ -67,7 +67,7 @@ export async function drawActivity(activity) {
   const { start } = activity;
   const sum = (column) => column.reduce((total, value) => total + value, 0);
   lines("plot-tokens",
-    `Tokens per hour: ${count(sum(activity.tokens_before))} before pruning, ${count(sum(activity.tokens_after))} after, over ${start.length} hours.`,
+    `Tokens per hour: ${count(sum(activity.tokens_before))} before pruning, ${count(sum(activity.tokens_after))} after, over ${counted(start.length, "hour")}.`,
     [start, activity.tokens_before, activity.tokens_after],
     [line("before", "before", "before-fill", count), line("after", "after", "after-fill", count)], brief, fromZero);
   lines("plot-latency", "Time to a decision per hour, its median and 95th percentile.",
@@ -80,12 +80,12 @@ export async function drawActivity(activity) {
   const rankings = [["hybrid", "vectors, words"], ["cosine", "vectors"], ["lexical", "words"], ["uniform", "all alike"], ["not_needed", "not needed"]];
   bars("bars-ranking", rankings.map(([name, words]) => {
     const calls = sum(activity[`ranking_${name}`]);
-    return { words, value: calls, told: total ? roughly(calls / total) : "–", title: `${count(calls)} calls` };
+    return { words, value: calls, told: total ? roughly(calls / total) : "–", title: counted(calls, "call") };
   }));
   const tools = Object.entries(activity.tools ?? {}).sort(([, one], [, other]) => other - one).slice(0, 6);
   const acts = [["elided", "shortened"], ["omitted", "placeholder"], ["capped", "capped"]];
   const trimmed = tools.length
-    ? tools.map(([words, value]) => ({ words, value, told: brief(value), title: `${count(value)} results` }))
+    ? tools.map(([words, value]) => ({ words, value, told: brief(value), title: counted(value, "result") }))
     : acts.map(([name, words]) => ({ words, value: sum(activity[name]), told: brief(sum(activity[name])), title: "" }));
   bars("bars-trimmed", trimmed);
 }
@@ -95,7 +95,7 @@ export function drawStages(stages) {
   bars("bars-stages", stages.map((one) => ({
     words: one.stage, value: one.median_seconds ?? 0, mark: one.p95_seconds ?? 0,
     told: one.count ? `${milliseconds(one.median_seconds * 1000)} · ${milliseconds(one.p95_seconds * 1000)}` : "–",
-    title: `${count(one.count)} times; median · 95th percentile`,
+    title: `${counted(one.count, "time")}; median · 95th percentile`,
   })), most);
 }
 

@@ -1,6 +1,6 @@
 // One decision and its receipt: what was trimmed, why, and how large it was before and after.
 import { ask } from "./ask.js";
-import { count, el, formatName, milliseconds, momentInFull, percent, slug } from "./words.js";
+import { count, counted, el, formatName, milliseconds, momentInFull, percent, slug } from "./words.js";
 
 const REASONS = {
   outside_window: "older than the protected turns", contraction: "older than the protected rounds",
@@ -33,7 +33,7 @@ function sizes(one) {
   const fill = el("span", { class: "fill" });
   fill.style.width = `${before ? (100 * after) / before : 0}%`;
   return el("section", { class: "panel sizes" },
-    el("p", { class: "figure" }, `${count(before)} → ${count(after)} tokens`),
+    el("p", { class: "figure" }, `${count(before)} → ${counted(after, "token")}`),
     el("span", { class: "track", "aria-hidden": "true" }, fill),
     el("p", { class: "aside" }, before > after
       ? `${count(before - after)} saved, ${percent((before - after) / before)}${one.dry_run ? "; a dry run: the conversation passed as it came" : ""}`
@@ -44,13 +44,13 @@ function facts(one) {
   const made = [
     ["Made", momentInFull(one.created_at_unix_micros)], ["Model", one.model || "–"], ["Format", formatName(one.format)],
     ["Route", slug(one.route)], ["Request", one.request_id || "–"], ["Session", one.session_hash ? `${one.session_hash.slice(0, 16)}…` : "–"],
-    ["Messages", count(one.messages)], ["Open to trimming", `${count(one.candidates)} results`],
+    ["Messages", count(one.messages)], ["Open to trimming", counted(one.candidates, "result")],
     ["Budget", one.budget_met ? "met" : "not met"],
     ["Ordered by", slug(one.ranking) + (one.ranking_reason ? ` (${slug(one.ranking_reason)})` : "")],
     ["Decided in", milliseconds(one.latency_micros / 1000)], ["Settings", one.settings_fingerprint],
   ];
   if (one.prefix && !one.prefix.previous_messages) made.push(["Prefix", "the first payload of its session"]);
-  else if (one.prefix) made.push(["Prefix", `${count(one.prefix.matching_messages)} of ${count(one.prefix.previous_messages)} messages unchanged`]);
+  else if (one.prefix) made.push(["Prefix", `${count(one.prefix.matching_messages)} of ${counted(one.prefix.previous_messages, "message")} unchanged`]);
   return list("The call", made);
 }
 
@@ -60,7 +60,7 @@ function outcome(one) {
   if (one.selected_model) made.push(["Model called", one.selected_model]);
   const usage = one.usage ?? {};
   for (const [name, words] of [["prompt_tokens", "Prompt"], ["cached_tokens", "From the cache"], ["cache_write_tokens", "Into the cache"], ["completion_tokens", "Answer"]]) {
-    if (usage[name] !== undefined) made.push([words, `${count(usage[name])} tokens`]);
+    if (usage[name] !== undefined) made.push([words, counted(usage[name], "token")]);
   }
   if (one.cost_usd) made.push(["Cost", `$${one.cost_usd}`]);
   if (one.rates) made.push(["Price of a million", `$${one.rates.prompt}${one.rates.cached_prompt ? `, cached $${one.rates.cached_prompt}` : ""}`]);
@@ -76,11 +76,12 @@ function receipt(one, trims) {
   const first = one.elided + one.omitted + one.capped;
   if (!trims?.length) {
     section.append(el("p", { class: "empty" }, first
-      ? `${count(one.elided)} results were shortened, ${count(one.omitted)} replaced by a placeholder, ${count(one.capped)} capped. Which ones is not kept.`
+      ? `${counted(one.elided, "result")} shortened, ${count(one.omitted)} replaced by a placeholder, ${count(one.capped)} capped. Which ones is not kept.`
       : "No result was trimmed, or which ones is not kept."));
     return section;
   }
-  section.append(el("p", { class: "aside" }, `${count(trims.length)} results differ from what came, ${count(trims.filter((trim) => trim.is_new).length)} of them for the first time in this call.`));
+  const fresh = trims.filter((trim) => trim.is_new).length;
+  section.append(el("p", { class: "aside" }, `${counted(trims.length, "result")} other than what came${fresh ? `, ${count(fresh)} of them for the first time in this call` : ""}.`));
   const body = el("tbody", {}, ...trims.map((trim) => {
     const fill = el("span", { class: "fill" });
     fill.style.width = `${trim.tokens_before ? (100 * trim.tokens_after) / trim.tokens_before : 0}%`;

@@ -10,6 +10,7 @@ const halves = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
 // A median may lie between two counts.
 export const middle = (value) => halves.format(value);
 export const count = (value) => whole.format(value);
+export const counted = (value, noun) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 export const brief = (value) => short.format(value);
 export const percent = (value) => share.format(value);
 export const roughly = (value) => round.format(value);
