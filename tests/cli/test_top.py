@@ -1,6 +1,7 @@
 """`pinch top`: a running service, watched."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from pinch_server.cli.top_screen import TopScreen
 from pinch_server.doors.tokens import new_token
 from pinch_server.rpc.watching import NotAnsweredError, watched
 from tests.cli.commands import invoke
-from tests.cli.test_savings import fill
+from tests.cli.test_savings import SAVED, fill
 from tests.services.certificates import Authority
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -53,6 +54,34 @@ def test_off_a_terminal_it_is_a_table(service: RunningServer) -> None:
     assert "\x1b" not in told.stdout
 
 
+def test_programs_read_the_same_as_json(service: RunningServer) -> None:
+    """With --json it is one object: figures as numbers, savings and decisions under the names of the API."""
+    told = invoke("top", "--json", "--server", service.grpc)
+    assert (told.exit_code, told.stderr, told.stdout.count("\n")) == (0, "", 1)
+    shown = json.loads(told.stdout)
+    assert shown.pop("looked_at_unix_micros") > shown["decisions"][0]["created_at_unix_micros"]
+    listed = invoke("decisions", "--json", "--server", service.grpc).stdout.splitlines()
+    assert shown.pop("decisions") == [json.loads(line) for line in listed]
+    assert shown.pop("savings") == SAVED
+    assert 0 <= shown.pop("calls_per_second") <= 0.05
+    assert shown == {
+        "is_ready": True,
+        "database_problem": "",
+        "latency_median_ms": 2.345,
+        "latency_p95_ms": 2.345,
+        "embedder_asked": False,
+        "embedder_failed_calls": 0,
+        "embedder_fault": "",
+    }
+
+
+def test_a_service_that_does_not_answer_is_no_json() -> None:
+    """With --json too, nobody at the address is one line on standard error and status 1."""
+    told = invoke("top", "--json", "--server", "127.0.0.1:1")
+    assert (told.exit_code, told.stdout) == (1, "")
+    assert "127.0.0.1:1" in told.stderr
+
+
 def test_without_an_address_it_is_that_of_the_settings(
     tmp_path: Path, service: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,7 +115,9 @@ def test_a_service_with_tls_is_known_by_its_settings(tmp_path: Path) -> None:
 
 def test_calls_are_counted_over_a_minute() -> None:
     """Calls a second are those of the last minute, or of as long as a full list reaches back."""
-    assert fact("calls", [decision(seconds) for seconds in (1, 30, 59, 61)]).startswith("0.1 a second")
+    some = [decision(seconds) for seconds in (1, 30, 59, 61)]
+    assert fact("calls", some).startswith("0.1 a second")
+    assert Figures(True, None, some, "", NOW).fields()["calls_per_second"] == 3 / 60
     assert fact("calls", [decision(each / 100) for each in range(1000)]) == "100 a second"
     assert fact("calls", []).startswith("0.0 a second")
 
@@ -102,6 +133,8 @@ def test_a_failing_embedder_is_named() -> None:
     failing = [decision(1, ranking="LEXICAL", ranking_reason="embedder_timeout"), decision(2)]
     assert fact("embedder", failing) == "failed for 1 of the last 2 calls, at last with embedder_timeout"
     assert fact("embedder", [decision(1, ranking="HYBRID")]) == "answers"
+    fields = Figures(True, None, failing, "", NOW).fields()
+    assert (fields["embedder_failed_calls"], fields["embedder_fault"]) == (1, "embedder_timeout")
 
 
 def test_a_database_that_is_away_is_no_end() -> None:
@@ -122,6 +155,11 @@ def test_a_database_that_is_away_is_no_end() -> None:
         "service": "takes calls",
         "database": "does not answer: calls go on, and their decisions wait",
     }
+    fields = look(Away()).fields()
+    assert fields.pop("database_problem") == facts["database"]
+    assert (fields.pop("is_ready"), fields.pop("decisions"), fields.pop("embedder_fault")) == (True, [], "")
+    assert fields.pop("looked_at_unix_micros")
+    assert set(fields.values()) == {None}
 
 
 def test_the_screen_shows_what_the_table_shows(service: RunningServer) -> None:

@@ -1,5 +1,6 @@
 """`pinch top`: a running service, watched from anywhere that reaches its gRPC port."""
 
+import json
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -22,11 +23,12 @@ _EPILOG: Final = epilog(
         "pinch top",
         "pinch top --server pinch.example:50051 --tls --token-file insight.token",
         "pinch top --once > now.txt",
+        "pinch top --json | jq .latency_p95_ms",
     ),
     lines(
         "Where it shows",
         "On a terminal it goes on until q is pressed; pip install '.[top]' has what that takes.",
-        "Elsewhere, and with --once, it prints one table.",
+        "Elsewhere, and with --once, it prints one table; with --json one object.",
     ),
     lines("Exit status", "0 done", "1 the service does not answer, or refuses", "2 an option is wrong"),
 )
@@ -49,6 +51,7 @@ _HEAD: Final = ("made (UTC)", "model", "tokens", "saved", "ordered by", "ms", "o
     help="Time between two looks (seconds).",
 )
 @click.option("--once", is_flag=True, help="Look once, print a table and end.")
+@click.option("--json", "as_json", is_flag=True, help="Look once, print JSON and end.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -64,6 +67,7 @@ def top_command(
     server: str | None,
     every: float,
     once: bool,
+    as_json: bool,
     timeout: float,
     token_file: Path | None,
     **tls: Any,
@@ -78,11 +82,14 @@ def top_command(
     if server is None:
         settings = settings_or_stop(config_path, {})
         server, own = settings.server.listen, own_tls(settings)
-    has_screen = sys.stdout.isatty() and not once
+    has_screen = sys.stdout.isatty() and not (once or as_json)
     if has_screen and find_spec("textual") is None:
         say("A live view needs textual: pip install '.[top]'. One look:")
         has_screen = False
     with told(), reached(server, timeout, token_file, tls, own) as service:
+        if as_json:
+            click.echo(json.dumps(look(service).fields()))
+            return
         if not has_screen:
             click.echo("\n".join(_table(look(service))))
             return

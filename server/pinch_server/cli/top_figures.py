@@ -58,7 +58,7 @@ class Figures:
         yield "database", self.problem or "answers"
         if self.problem:
             return
-        yield "calls", self._rate()
+        yield "calls", self._calls()
         if self.savings is None:
             yield "saved", "pruning is switched off"
         else:
@@ -84,15 +84,42 @@ class Figures:
                 "dry run" if one["dry_run"] else one["outcome"].lower(),
             )
 
-    def _rate(self) -> str:
+    def fields(self) -> dict[str, Any]:
+        """What programs read: figures and decisions, those of the API under its names.
+
+        What is not known is None: figures while the database is away, savings while pruning is off, a
+        latency before the first call.
+        """
+        is_known = not self.problem
+        median, within = self._latencies() or (None, None)
+        failing = self._failing()
+        return {
+            "looked_at_unix_micros": round(self.now.timestamp() * 1e6),
+            "is_ready": self.is_ready,
+            "database_problem": self.problem,
+            "calls_per_second": self._rate()[0] if is_known else None,
+            "latency_median_ms": median,
+            "latency_p95_ms": within,
+            "embedder_asked": self._is_embedder_asked() if is_known else None,
+            "embedder_failed_calls": len(failing) if is_known else None,
+            "embedder_fault": failing[0] if failing else "",
+            "savings": self.savings,
+            "decisions": list(self.decisions[:_SHOWN]),
+        }
+
+    def _rate(self) -> tuple[float, bool]:
+        """The calls a second, and whether they are those of a whole minute."""
         since = self.now.timestamp() * 1e6 - _SECONDS * 1e6
         made = [one["created_at_unix_micros"] for one in self.decisions]
         recent = sum(moment >= since for moment in made)
         if recent < _LAST:
-            return f"{recent / _SECONDS:.1f} a second over the last minute"
+            return recent / _SECONDS, True
         # The list is full before the minute is over: it says how long so many calls took.
-        spent = max((made[0] - made[-1]) / 1e6, 1e-6)
-        return f"{recent / spent:,.0f} a second"
+        return recent / max((made[0] - made[-1]) / 1e6, 1e-6), False
+
+    def _calls(self) -> str:
+        rate, is_minute = self._rate()
+        return f"{rate:.1f} a second over the last minute" if is_minute else f"{rate:,.0f} a second"
 
     def _saved(self, savings: Mapping[str, Any]) -> str:
         words = counted(savings["total_tokens_saved"], "token")
@@ -104,23 +131,39 @@ class Figures:
             f" {counted(savings['calls_30d'], 'call')} pruned"
         )
 
-    def _latency(self) -> str:
+    def _latencies(self) -> tuple[float, float] | None:
+        """The median and the 95th percentile of the calls that are listed (milliseconds)."""
         times = [one["latency_micros"] / 1000 for one in self.decisions]
         if len(times) < 2:
-            return "no calls yet" if not times else f"{times[0]:,.1f} ms"
+            return (times[0], times[0]) if times else None
         cuts = quantiles(times, n=20, method="inclusive")
-        return f"median {cuts[9]:,.1f} ms, 95 % within {cuts[18]:,.1f} ms, of the last {len(times):,} calls"
+        # They were measured in microseconds.
+        return round(cuts[9], 3), round(cuts[18], 3)
+
+    def _latency(self) -> str:
+        found = self._latencies()
+        if found is None:
+            return "no calls yet"
+        median, within = found
+        made = len(self.decisions)
+        if made == 1:
+            return f"{median:,.1f} ms"
+        return f"median {median:,.1f} ms, 95 % within {within:,.1f} ms, of the last {counted(made, 'call')}"
+
+    def _failing(self) -> list[str]:
+        """The reasons of the calls that the embedder failed, the newest first."""
+        reasons = (str(one["ranking_reason"]) for one in self.decisions)
+        return [reason for reason in reasons if reason.startswith("embedder_")]
+
+    def _is_embedder_asked(self) -> bool:
+        return any(one["ranking"] in ("HYBRID", "COSINE") for one in self.decisions) or bool(self._failing())
 
     def _embedder(self) -> str:
-        reasons = [str(one["ranking_reason"]) for one in self.decisions]
-        failing = [reason for reason in reasons if reason.startswith("embedder_")]
+        failing = self._failing()
         if failing:
-            return (
-                f"failed for {len(failing):,} of the last {counted(len(reasons), 'call')},"
-                f" at last with {failing[0]}"
-            )
-        asked = any(one["ranking"] in ("HYBRID", "COSINE") for one in self.decisions)
-        return "answers" if asked else "not needed by the last calls"
+            made = counted(len(self.decisions), "call")
+            return f"failed for {len(failing):,} of the last {made}, at last with {failing[0]}"
+        return "answers" if self._is_embedder_asked() else "not needed by the last calls"
 
 
 def look(service: Service) -> Figures:
