@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from pinch_server.clock import SystemClock, Uuid7Ids
@@ -14,7 +15,7 @@ from pinch_server.core.limits import Limits, Stability
 from pinch_server.core.plan import Ranking
 from pinch_server.core.scoring import Scoring
 from pinch_server.decide import Body, Decided, Decider, Patience, Policy, PruneCall, Ranker, RankingPolicy
-from pinch_server.decide.ranking import PAST_VECTORS_MISSING
+from pinch_server.decide.ranking import NO_EMBEDDER, PAST_VECTORS_MISSING
 from pinch_server.decide.terms import RecentTerms
 from pinch_server.ports import WhenGone
 from tests.rpc.conversations import body, messages
@@ -51,11 +52,13 @@ class Remote:
         self.known.clear()
 
 
-def decider(embedder: Remote, scoring: Scoring = Scoring.HYBRID) -> Decider:
+def decider(
+    embedder: Remote | None, scoring: Scoring = Scoring.HYBRID, watched: Watched | None = None
+) -> Decider:
     clock = SystemClock()
     policy = Policy(Limits(), True, "fingerprint", b"key")
     ranker = Ranker(clock, RankingPolicy(scoring), embedder)
-    return Decider(policy, Chars3(), Kept(), Watched(), clock, Uuid7Ids(), ranker)
+    return Decider(policy, Chars3(), Kept(), watched or Watched(), clock, Uuid7Ids(), ranker)
 
 
 def ask(chosen: Decider, results: int, limits: Limits = REPLAY, patience: Patience = Patience()) -> Decided:  # noqa: B008
@@ -113,6 +116,31 @@ def test_a_call_that_comes_again_needs_the_endpoint_no_more() -> None:
     assert (again.edits, again.stats) == (first.edits, first.stats)
     assert len(embedder.asked) == asked
     assert ask(chosen, 8, replace(SMALL, budget_tokens=1_999)).stats.ranking_reason == Fault.TIMEOUT
+
+
+@pytest.mark.parametrize("limits", [SMALL, REPLAY], ids=["per call", "replay"])
+@pytest.mark.parametrize("scoring", [Scoring.HYBRID, Scoring.COSINE])
+def test_where_nobody_embeds_a_call_that_comes_again_is_not_planned_again(
+    limits: Limits, scoring: Scoring
+) -> None:
+    """No vector can come that would change the plan: it is ranked once, and stands as it was told."""
+    watched = Watched()
+    chosen = decider(None, scoring, watched)
+    first = ask(chosen, 9, limits)
+    assert first.byte_edits
+    assert first.stats.ranking_reason == NO_EMBEDDER
+    again = ask(chosen, 9, limits)
+    assert watched.stages.count("rank") == 1
+    assert again.edits is first.edits
+    assert (again.byte_edits, again.stats) == (first.byte_edits, first.stats)
+
+
+def test_an_embedder_that_is_down_leaves_no_plan() -> None:
+    """The same call is planned again while vectors may come that change it."""
+    watched = Watched()
+    chosen = decider(Remote(fault=Fault.TIMEOUT), watched=watched)
+    assert [ask(chosen, 8, SMALL).stats.ranking_reason for _ in range(2)] == [Fault.TIMEOUT] * 2
+    assert watched.stages.count("rank") == 2
 
 
 def test_the_past_is_embedded_again_where_that_gives_the_same() -> None:

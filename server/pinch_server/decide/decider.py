@@ -221,13 +221,17 @@ class Decider:
         plan = plan_pruning(conversation, limits, self._counter, order=ranking, checkpoints=kept, tally=tally)
         if ranking.seconds:
             self._observer.stage("rank", ranking.seconds)
-        if ranking.reason:
-            # As with the checkpoints: no later call may go on from a plan that was made without vectors.
-            tally.left_off = tally.planned = None
-        reason = plan.stats.ranking_reason or ranking.reason
-        if reason == plan.stats.ranking_reason:
+        if not ranking.reason:
             return plan
-        return replace(plan, stats=replace(plan.stats, ranking_reason=reason))
+        if not plan.stats.ranking_reason:
+            plan = replace(plan, stats=replace(plan.stats, ranking_reason=ranking.reason))
+        # As with the checkpoints: no later call may go on from a plan that was made without vectors.
+        tally.left_off = None
+        if not ranking.is_final:
+            tally.planned = None
+        elif tally.planned is not None:
+            tally.planned = tally.planned[0], plan
+        return plan
 
     def _write(self, plan: Plan, read: ReadCall, *, is_dry: bool) -> "_Planned":
         if is_dry or not plan.edits:

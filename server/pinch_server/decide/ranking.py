@@ -137,6 +137,11 @@ class CallRanking:
     reason: str = field(default="", init=False)
     seconds: float = field(default=0.0, init=False)
 
+    @property
+    def is_final(self) -> bool:
+        """Whether the same call is ranked the same way when it comes again, for want of vectors or not."""
+        return not self.reason or self.embedder is None
+
     def __call__(self, candidates: Sequence[DraftResult], end: int) -> Ranked:
         """Ranks the candidates of the event before which `end` messages stand."""
         scoring = self.scoring
