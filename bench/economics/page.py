@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Final
 
 from bench.economics.losses import Loss
 from bench.economics.measure import CLASSES, Row
 from bench.economics.policies import UNPRUNED
 
+_WIDTH: Final = 120
+"""Of a line of text (characters)."""
 _PAGE: Final = """# What pruning does to the price of a session
 
 ![Input price of each call of one session](economics.svg)
@@ -91,7 +94,8 @@ def _table(group: Sequence[Row]) -> str:
     idle = [f"`{row.policy}`" for row in group if row.tokens == 1.0]
     told = [row for row in group if row.tokens != 1.0 or row.policy == UNPRUNED.name]
     rest = [name for name in idle if name != f"`{UNPRUNED.name}`"]
-    same = f"\nShipped as they came by {', '.join(rest)}.\n" if rest else ""
+    told_same = fill(f"Shipped as they came by {', '.join(rest)}.", _WIDTH, break_on_hyphens=False)
+    same = f"\n{told_same}\n" if rest else ""
     return _HEAD + "".join(map(_row, told)) + same
 
 
