@@ -13,7 +13,6 @@ PYTEST_ARGS ?=
 FUZZ_SECONDS ?= 60
 PIP_TOOLS := pip-tools==7.6.2
 GENAI_PRICES := genai-prices
-SCHEMATHESIS := schemathesis==4.32.5
 
 DEV := .venv/.stamp
 PROTO := .venv-proto/.stamp
@@ -114,6 +113,7 @@ lock: $(LOCK) ## resolve requirements/*.txt anew: versions and hashes
 	$(COMPILE) --constraint requirements/dev.txt --output-file requirements/build.txt requirements/build.in
 	$(COMPILE) --output-file requirements/proto.txt requirements/proto.in
 	$(COMPILE) --output-file requirements/toolchains.txt requirements/toolchains.in
+	$(COMPILE) --output-file requirements/schema.txt requirements/schema.in
 	$(COMPILE) --extra server --extra judges --output-file requirements/judges.txt pyproject.toml
 	$(COMPILE) --extra gateways --output-file requirements/gateways.txt pyproject.toml
 	$(COMPILE) --extra server --extra fuzz --output-file requirements/fuzz.txt pyproject.toml
@@ -170,9 +170,9 @@ $(TOOLCHAINS): requirements/toolchains.txt
 	.venv-toolchains/bin/python $(PIP_INSTALL) --require-hashes -r requirements/toolchains.txt
 	@touch $@
 
-$(SCHEMA): Makefile
+$(SCHEMA): requirements/schema.txt
 	$(PYTHON) -m venv --clear .venv-schema
-	.venv-schema/bin/python $(PIP_INSTALL) '$(SCHEMATHESIS)'
+	.venv-schema/bin/python $(PIP_INSTALL) --require-hashes -r requirements/schema.txt
 	@touch $@
 
 $(GO_TOOLS): clients/go/tools/go.mod clients/go/tools/go.sum
