@@ -27,19 +27,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Extracting]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def window() -> Iterator[Browser]:
-    with browsing() as one:
-        yield one
-
-
-@pytest.fixture
-def browser(window: Browser) -> Browser:
-    window.size(1280, 1000)
-    window.prefer("light")
-    return window
-
-
 def got(running: RunningServer, path: str) -> str:
     with closing(http.client.HTTPConnection(running.http, timeout=30)) as connection:
         connection.request("GET", path)

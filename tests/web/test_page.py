@@ -11,7 +11,7 @@ from bench.running_server import RunningServer
 from pinch.v1 import insight_pb2 as pb
 from pinch.v1.insight_pb2_grpc import InsightServiceStub
 from pinch_server.web.assets import read_assets
-from tests.web.browser import Browser, browsing, needs_browser
+from tests.web.browser import Browser, needs_browser
 from tests.web.month import a_month
 from tests.web.services import prune, service_over
 
@@ -24,19 +24,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]
     decisions = list(a_month(time_ns() // 1000 - HOUR_US // 2))
     with service_over(tmp_path_factory.mktemp("state"), decisions) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[Browser]:
-    with browsing() as one:
-        yield one
-
-
-@pytest.fixture
-def browser(window: Browser) -> Browser:
-    window.size(1280, 1000)
-    window.prefer("light")
-    return window
 
 
 def shown(browser: Browser) -> list[list[str]]:

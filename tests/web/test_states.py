@@ -1,34 +1,18 @@
 """What the page says when something is the matter: each time what, and what mends it."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from time import time_ns
 
-import pytest
-
 from bench.running_server import running_server
 from pinch_server.doors.tokens import new_token
-from tests.web.browser import Browser, browsing, needs_browser
+from tests.web.browser import Browser, needs_browser
 from tests.web.month import a_month
 from tests.web.services import database_file, prune, service_over
 
 pytestmark = needs_browser
 HOUR_US = 3_600_000_000
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[Browser]:
-    with browsing() as one:
-        yield one
-
-
-@pytest.fixture
-def browser(window: Browser) -> Browser:
-    window.prefer("light")
-    window.size(1280, 1000)
-    return window
 
 
 def says(browser: Browser, words: str) -> None:

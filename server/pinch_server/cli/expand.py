@@ -6,10 +6,17 @@ from typing import Any, Final
 
 import click
 
-from pinch_server.cli.address import server_address
 from pinch_server.cli.console import EXIT_FAILED, stop
 from pinch_server.cli.help import epilog, lines
-from pinch_server.cli.reaching import asked_tls, own_tls, read_token, tls_options, token_option
+from pinch_server.cli.reaching import (
+    asked_tls,
+    own_tls,
+    read_token,
+    server_option,
+    timeout_option,
+    tls_options,
+    token_option,
+)
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.rpc.asking_originals import NoOriginalToldError, ask_original
 
@@ -33,19 +40,8 @@ _EPILOG: Final = epilog(
 @click.argument("reference")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object with reference and text.")
 @config_option
-@click.option(
-    "--server",
-    metavar="ADDRESS",
-    callback=server_address,
-    help="HOST:PORT or unix:PATH; else the address of the settings.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=5.0,
-    show_default=True,
-    help="Time the service has to answer (seconds).",
-)
+@server_option
+@timeout_option(5.0)
 @token_option
 @tls_options
 def expand_command(

@@ -5,10 +5,9 @@ from typing import Any, Final
 
 import click
 
-from pinch_server.cli.address import server_address
 from pinch_server.cli.console import EXIT_FAILED, say, stop
 from pinch_server.cli.help import epilog, lines
-from pinch_server.cli.reaching import asked_tls, own_tls, tls_options
+from pinch_server.cli.reaching import asked_tls, own_tls, server_option, timeout_option, tls_options
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.rpc.asking import NotServingError, ask_health
 
@@ -30,19 +29,8 @@ _EPILOG: Final = epilog(
 
 @click.command("healthcheck", epilog=_EPILOG)
 @config_option
-@click.option(
-    "--server",
-    metavar="ADDRESS",
-    callback=server_address,
-    help="HOST:PORT or unix:PATH; else the address of the settings.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=5.0,
-    show_default=True,
-    help="Time the service has to answer (seconds).",
-)
+@server_option
+@timeout_option(5.0)
 @tls_options
 def healthcheck_command(config_path: Path | None, server: str | None, timeout: float, **options: Any) -> None:
     """Ask a running service whether it takes calls, for containers and scripts.

@@ -13,7 +13,7 @@ from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.limits import explained, nearest, read_limits
 from pinch_server.cli.pruned_files import Reports, prune_many, prune_one
 from pinch_server.cli.pruning import Asked, Pruner, RefusedError
-from pinch_server.cli.reaching import asked_tls, read_token, tls_options, token_option
+from pinch_server.cli.reaching import asked_tls, read_token, timeout_option, tls_options, token_option
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.core.limits import Violation
 from pinch_server.core.pricing import CacheState
@@ -105,13 +105,7 @@ def _value_of(option: str, given: list[str]) -> str:
     callback=server_address,
     help="Ask a running service; else it is done in this process.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=30.0,
-    show_default=True,
-    help="Time the service has for one body (seconds).",
-)
+@timeout_option(30.0, "for one body")
 @tls_options
 @token_option
 @click.option(

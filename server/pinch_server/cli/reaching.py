@@ -1,4 +1,4 @@
-"""How a command reaches a service that is guarded: its options for TLS and for a token."""
+"""How a command reaches a service: its options for the address, the time, TLS and a token."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from pinch_server.cli.address import server_address
 from pinch_server.cli.console import EXIT_FAILED, stop
 from pinch_server.doors.certificates import read_certificate
 from pinch_server.doors.watched import DoorFileError
@@ -30,6 +31,25 @@ def tls_options(command: _Command) -> _Command:
     ):
         command = option(command)
     return command
+
+
+server_option: Final = click.option(
+    "--server",
+    metavar="ADDRESS",
+    callback=server_address,
+    help="HOST:PORT or unix:PATH; else the address of the settings.",
+)
+
+
+def timeout_option(seconds: float, what: str = "to answer") -> Callable[[_Command], _Command]:
+    """`--timeout`: the time that the service has for `what`, by default so many seconds."""
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=seconds,
+        show_default=True,
+        help=f"Time the service has {what} (seconds).",
+    )
 
 
 token_option: Final = click.option(

@@ -9,7 +9,7 @@ import click
 
 from pinch_server.cli.address import server_address
 from pinch_server.cli.console import EXIT_FAILED, stop
-from pinch_server.cli.reaching import asked_tls, read_token, tls_options, token_option
+from pinch_server.cli.reaching import asked_tls, read_token, timeout_option, tls_options, token_option
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.ports import Insight, InsightUnavailableError
 from pinch_server.rpc.watching import NotAnsweredError, Watched, watched
@@ -35,13 +35,7 @@ _OPTIONS: Final = (
     ),
     click.option("--database-url", metavar="URL", help="Database; else that of the settings."),
     click.option("--state-dir", metavar="DIR", help="Directory of the SQLite file."),
-    click.option(
-        "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
-        default=10.0,
-        show_default=True,
-        help="Time the service has to answer (seconds).",
-    ),
+    timeout_option(10.0),
     config_option,
 )
 

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 import click
 
-from pinch_server.cli.address import server_address
 from pinch_server.cli.console import say
 from pinch_server.cli.help import epilog, lines
-from pinch_server.cli.reaching import own_tls, tls_options, token_option
+from pinch_server.cli.reaching import own_tls, server_option, timeout_option, tls_options, token_option
 from pinch_server.cli.settings import config_option, settings_or_stop
 from pinch_server.cli.stored import reached, told
 from pinch_server.cli.top_figures import Figures, look
@@ -37,12 +36,7 @@ _HEAD: Final = ("made (UTC)", "model", "tokens", "saved", "ordered by", "ms", "o
 
 @click.command("top", epilog=_EPILOG)
 @config_option
-@click.option(
-    "--server",
-    metavar="ADDRESS",
-    callback=server_address,
-    help="HOST:PORT or unix:PATH; else the address of the settings.",
-)
+@server_option
 @click.option(
     "--every",
     type=click.FloatRange(min=0.2, max=3600),
@@ -52,13 +46,7 @@ _HEAD: Final = ("made (UTC)", "model", "tokens", "saved", "ordered by", "ms", "o
 )
 @click.option("--once", is_flag=True, help="Look once, print a table and end.")
 @click.option("--json", "as_json", is_flag=True, help="Look once, print JSON and end.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10.0,
-    show_default=True,
-    help="Time the service has for each answer (seconds).",
-)
+@timeout_option(10.0, "for each answer")
 @tls_options
 @token_option
 def top_command(
