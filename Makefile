@@ -123,7 +123,7 @@ wheel: $(DEV) ## build dist/*.whl
 	.venv/bin/python -m build --no-isolation --wheel
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-gateways .venv-fuzz .venv-peers .venv-prices .venv-schema .venv-toolchains .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz \
+	rm -rf .venv .venv-proto .venv-lock .venv-judges .venv-gateways .venv-fuzz .venv-peers .venv-prices .venv-schema .venv-toolchains .go-tools dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis .fuzz \
 		.import_linter_cache .coverage .coverage.* htmlcov
 	rm -rf clients/typescript/{node_modules,build,dist} tests/plugged/portkey/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
