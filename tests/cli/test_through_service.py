@@ -166,6 +166,13 @@ def test_healthcheck_of_a_service_that_takes_calls(
     assert (result.exit_code, result.stderr) == (0, f"{service.grpc}: SERVING\n")
 
 
+def test_healthcheck_takes_a_time_that_ends() -> None:
+    """A timeout that is no number of seconds is a wrong option, in words."""
+    result = invoke("healthcheck", "--server", NOBODY, "--timeout", "nan")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "timeout must be a number of seconds above 0" in result.stderr
+
+
 def test_healthcheck_where_nobody_answers() -> None:
     """Nobody at the address gives status 1 and says so."""
     result = invoke("healthcheck", "--server", NOBODY)

@@ -18,8 +18,8 @@ from pinch_server.settings import (
     Settings,
     StoreSettings,
 )
-from tests.cli.commands import invoke
-from tests.rpc.conversations import body
+from tests.cli.commands import invoke, run
+from tests.rpc.conversations import body, messages
 from tests.rpc.service import refusal
 
 FREE = "127.0.0.1:0"
@@ -48,9 +48,9 @@ def bearer(token: str) -> list[tuple[str, str]]:
     return [("authorization", f"Bearer {token}")] if token else []
 
 
-def pruned(address: str, token: str = "") -> pb.PruneResponse:
+def pruned(address: str, token: str = "", sent: bytes | None = None) -> pb.PruneResponse:
     with grpc.insecure_channel(address) as channel:
-        request = pb.PruneRequest(body=pb.RequestBody(json=body()), limits=LIMITS)
+        request = pb.PruneRequest(body=pb.RequestBody(json=sent or body()), limits=LIMITS)
         return PruneServiceStub(channel).Prune(request, timeout=30, metadata=bearer(token))
 
 
@@ -130,3 +130,48 @@ def test_the_command_prints_the_original(tmp_path: Path) -> None:
         missed = invoke("expand", "nothing", "--server", address)
         assert missed.exit_code == 1
         assert "run the tool again" in missed.output
+
+
+def test_the_command_prints_the_original_to_the_byte(tmp_path: Path) -> None:
+    """Escape sequences and letters that the locale does not have come out of a pipe as they went in."""
+    said = messages()
+    for message in said:
+        if message["role"] == "tool":
+            message["content"] = f"\x1b[31mred\x1b[0m \x00 {message['content']}"
+    coloured = body(said)
+    with serving(tmp_path / "state", originals=KEPT) as address:
+        edit = pruned(address, sent=coloured).edits[0]
+    text = json.loads(coloured[edit.offset : edit.offset + edit.length])
+    assert "\x1b[31m" in text
+    with serving(tmp_path / "state", originals=KEPT) as address:
+        done = run(
+            "expand",
+            edit.reference,
+            "--server",
+            address,
+            home=tmp_path,
+            variables={"PYTHONIOENCODING": "ascii"},
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == text.encode()
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (("x", "--timeout", "nan"), 2, b"timeout must be a number of seconds above 0"),
+        (("x", "--token-file", "odd.token"), 2, b"token must be printable ASCII"),
+        ((b"\xff\xfe".decode("utf-8", "surrogateescape"),), 1, b"nobody answers at 127.0.0.1:1"),
+    ],
+    ids=["timeout", "token", "reference"],
+)
+def test_the_command_takes_no_nonsense_for_a_fault(
+    tmp_path: Path, options: tuple[str, ...], status: int, words: bytes
+) -> None:
+    """What cannot be sent ends with words and a status, never with a traceback."""
+    (tmp_path / "odd.token").write_text("tök\n")
+    options = tuple(str(tmp_path / one) if one.endswith(".token") else one for one in options)
+    done = run("expand", *options, "--server", "127.0.0.1:1", home=tmp_path)
+    assert (done.returncode, done.stdout) == (status, b"")
+    assert words in done.stderr
+    assert b"Traceback" not in done.stderr

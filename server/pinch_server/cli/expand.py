@@ -68,4 +68,7 @@ def expand_command(
         text = ask_original(server, reference, timeout, token=read_token(token_file), tls=tls)
     except NoOriginalToldError as error:
         stop([str(error)], EXIT_FAILED)
-    click.echo(json.dumps({"reference": reference, "text": text}) if as_json else text, nl=as_json)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    # As bytes: of a text click would leave out escape sequences, and the locale may have too few letters.
+    click.echo(json.dumps({"reference": reference, "text": text}) if as_json else text.encode(), nl=as_json)

@@ -47,4 +47,6 @@ def healthcheck_command(config_path: Path | None, server: str | None, timeout: f
         ask_health(address, timeout, tls)
     except NotServingError as error:
         stop([str(error)], EXIT_FAILED)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
     say(f"{address}: SERVING")

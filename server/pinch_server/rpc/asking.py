@@ -29,6 +29,7 @@ def ask_health(address: str, timeout: float, tls: Tls | None = None) -> None:
 
     Raises:
         NotServingError: It does not, or nobody answers.
+        ValueError: The address or the timeout cannot be used.
     """
     with _channel(address, timeout, tls) as channel:
         try:
@@ -47,7 +48,7 @@ def _channel(address: str, timeout: float, tls: Tls | None) -> grpc.Channel:
     to = connection(address, timeout=timeout, token=None, tls=tls)
     credentials = to.credentials()
     if credentials is None:
-        return grpc.insecure_channel(address)
+        return grpc.insecure_channel(to.target)
     return grpc.secure_channel(to.target, credentials, to.options())
 
 

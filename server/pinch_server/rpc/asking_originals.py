@@ -27,18 +27,20 @@ def ask_original(
 
     Raises:
         NoOriginalToldError: There is none, or nobody answers.
+        ValueError: The address, the timeout or the token cannot be used.
     """
     to = connection(address, timeout=timeout, token=token, tls=tls)
     credentials = to.credentials()
     options = [*to.options(), ("grpc.max_receive_message_length", -1)]
     channel = (
-        grpc.insecure_channel(address, options)
+        grpc.insecure_channel(to.target, options)
         if credentials is None
         else grpc.secure_channel(to.target, credentials, options)
     )
+    # What no text can hold, as a shell gives bytes that are no UTF-8, is no reference that was given out.
+    asked = pb.ExpandRequest(reference=reference.encode("utf-8", "replace").decode())
     with channel:
         try:
-            asked = pb.ExpandRequest(reference=reference)
             reply = PruneServiceStub(channel).Expand(asked, timeout=timeout, metadata=to.metadata)
         except grpc.RpcError as error:
             told = nobody_answers(address, error)
