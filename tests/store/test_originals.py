@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,23 @@ def after_writing(engine: Engine, wall: Wall, texts: dict[str, list[str]], **oth
     for tenant, those in texts.items():
         store.keep(tenant, those)
     store.close()
+
+
+@contextmanager
+def held_up(store: DatabaseOriginals) -> Iterator[None]:
+    """For the block nothing is written, as while the database hangs."""
+    reached, let_go = threading.Event(), threading.Event()
+
+    def waits() -> None:
+        reached.set()
+        let_go.wait(30)
+
+    store._writer.submit(waits)
+    assert reached.wait(30)
+    try:
+        yield
+    finally:
+        let_go.set()
 
 
 def rows(engine: Engine) -> int:
@@ -116,23 +134,13 @@ def test_a_row_that_was_cut_gives_nothing(
 
 def test_many_long_texts_take_bounded_memory(engine: Engine, wall: Wall) -> None:
     """Texts are held to be named quickly, or until they are written, up to a number of characters."""
-    store = opened(engine, wall, max_chars=10**9)
     texts = [f"{number} " * 1_000_000 for number in range(30)]
-    reached, let_go = threading.Event(), threading.Event()
-
-    def waits() -> None:
-        reached.set()
-        let_go.wait(30)
-
-    store._writer.submit(waits)
-    assert reached.wait(30)
-    for text in texts:
-        store.keep("blue", [text])
-    assert store._named_chars == sum(len(text) for _, text in store._references) <= 32_000_000
-    assert 0 < store._waiting_chars <= 64_000_000
-    assert store.reference("blue", texts[0]) == store.reference("blue", texts[0])
-    let_go.set()
-    store.close()
+    with closing(opened(engine, wall, max_chars=10**9)) as store, held_up(store):
+        for text in texts:
+            store.keep("blue", [text])
+        assert store._named_chars == sum(len(text) for _, text in store._references) <= 32_000_000
+        assert 0 < store._waiting_chars <= 64_000_000
+        assert store.reference("blue", texts[0]) == store.reference("blue", texts[0])
     assert store._waiting_chars == 0
     assert 0 < rows(engine) < len(texts)
 
@@ -149,7 +157,8 @@ def test_originals_have_their_time(engine: Engine, wall: Wall, kept: DatabaseOri
     assert later.expand("blue", reference) is None
     later.keep("blue", [TEXT])
     later.close()
-    assert opened(engine, wall).expand("blue", reference) == TEXT
+    with closing(opened(engine, wall)) as again:
+        assert again.expand("blue", reference) == TEXT
 
 
 def test_originals_have_their_size(engine: Engine, wall: Wall, kept: DatabaseOriginals) -> None:
@@ -206,9 +215,38 @@ def test_adding_them_up_reads_no_text(engine: Engine) -> None:
 def test_what_was_asked_for_is_known(engine: Engine, wall: Wall, kept: DatabaseOriginals) -> None:
     """A content whose original was asked for is told apart from the others, for its tenant."""
     after_writing(engine, wall, {"blue": [TEXT, "b" * 99], "red": [TEXT]})
-    kept.expand("blue", kept.reference("blue", TEXT))
+    with closing(opened(engine, wall)) as store:
+        store.expand("blue", store.reference("blue", TEXT))
     assert kept.expanded("blue", [TEXT, "b" * 99, "c"]) == {TEXT}
     assert kept.expanded("red", [TEXT]) == frozenset()
+
+
+def test_what_is_not_written_yet_is_found(engine: Engine, wall: Wall) -> None:
+    """An original is there for its tenant from the reply on, before the database has it, and is kept once."""
+    written: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *told: written.append(told[2]))
+    with closing(opened(engine, wall)) as store, held_up(store):
+        reference = store.reference("blue", TEXT)
+        for _ in range(3):
+            store.keep("blue", [TEXT])
+        assert store.expand("blue", reference) == TEXT
+        assert store.expand("red", reference) is None
+        assert rows(engine) == 0
+        assert store._waiting_chars == len(TEXT)
+    assert sum(statement.startswith("INSERT INTO originals") for statement in written) == 1
+    with closing(opened(engine, wall)) as later:
+        assert later.expanded("blue", [TEXT]) == {TEXT}
+        assert later.expand("blue", reference) == TEXT
+
+
+def test_who_asks_does_not_wait_until_it_is_noted(engine: Engine, wall: Wall) -> None:
+    """An original is given while nothing can be written; that it was asked for is noted once it can be."""
+    after_writing(engine, wall, {"blue": [TEXT]})
+    with closing(opened(engine, wall)) as store, held_up(store):
+        assert store.expand("blue", store.reference("blue", TEXT)) == TEXT
+        assert store.expanded("blue", [TEXT]) == frozenset()
+    with closing(opened(engine, wall)) as later:
+        assert later.expanded("blue", [TEXT]) == {TEXT}
 
 
 def test_what_can_only_be_read_is_found(tmp_path: Path, wall: Wall) -> None:
@@ -231,6 +269,7 @@ def test_a_database_without_the_table_gives_nothing(tmp_path: object, wall: Wall
     engine = open_engine(f"sqlite:///{tmp_path}/empty.sqlite3")
     store = opened(engine, wall)
     store.keep("blue", [TEXT])
+    store._writer.submit(int).result(30)
     assert store.expand("blue", store.reference("blue", TEXT)) is None
     assert store.expanded("blue", [TEXT]) == frozenset()
     store.close()

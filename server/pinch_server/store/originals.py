@@ -75,6 +75,8 @@ class DatabaseOriginals:
     ) -> None:
         self._engine = engine
         self._waiting = Waiting("what was expanded", wait_seconds)
+        # Apart: what is asked for may take longer than what a call that is pruned waits for.
+        self._asking = Waiting("originals", _EXPAND_SECONDS)
         self._seal = AESGCM(_derived(secret, b"pinch originals seal"))
         self._names = _derived(secret, b"pinch originals names")
         self._ttl = ttl_seconds * _MICROS
@@ -86,6 +88,8 @@ class DatabaseOriginals:
         self._now = now
         self._lock = Lock()
         self._waiting_chars = 0
+        self._unwritten: dict[bytes, str] = {}
+        self._unnoted: set[bytes] = set()
         self._named_chars = 0
         self._references: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._kept: OrderedDict[bytes, int] = OrderedDict()
@@ -119,7 +123,11 @@ class DatabaseOriginals:
         rows = [(self._row(tenant, reference), text) for reference, text in named if reference]
         with self._lock:
             # Written again at half its time, so that what is still referred to does not run out.
-            wanted = [(key, text) for key, text in rows if self._kept.get(key, 0) <= due]
+            wanted = [
+                (key, text)
+                for key, text in rows
+                if self._kept.get(key, 0) <= due and key not in self._unwritten
+            ]
             chars = sum(len(text) for _, text in wanted)
             # What is alone is taken at any size: else it would never be kept.
             if not wanted or (self._waiting_chars and self._waiting_chars + chars > _MOST_WAITING_CHARS):
@@ -127,26 +135,25 @@ class DatabaseOriginals:
             with suppress(RuntimeError):
                 self._writer.submit(self._write, wanted, chars)
                 self._waiting_chars += chars
+                self._unwritten.update(wanted)
 
     def expand(self, tenant: str, reference: str) -> str | None:
         """The text of a reference of this tenant; None where there is none (any more), or nobody can tell."""
-        table, key = originals, self._row(tenant, reference)
-        try:
-            with reading(self._engine, _EXPAND_SECONDS) as connection:
-                youngest = self._now() - self._ttl
-                row = connection.execute(
-                    select(table.c.sealed).where(table.c.key == key, table.c.created_at > youngest)
-                ).first()
-            if row is None:
+        if len(reference) != REFERENCE_CHARS:
+            return None
+        key = self._row(tenant, reference)
+        with self._lock:
+            # Its conversation was answered just now, or the database hangs.
+            text = self._unwritten.get(key)
+        if text is None:
+            sealed = self._asking.ask(lambda _gone: self._read(key))
+            if sealed is None:
                 return None
-            text = self._opened(key, bytes(row.sealed))
-        except SQLAlchemyError as error:
-            # By its type alone: a driver's message may hold the URL.
-            _LOG.warning("originals cannot be read: %s", type(error).__name__)
-            return None
-        except (InvalidTag, zlib.error, ValueError):
-            _LOG.warning("an original cannot be decrypted: is originals.key another one than it was?")
-            return None
+            try:
+                text = self._opened(key, sealed)
+            except (InvalidTag, zlib.error, ValueError):
+                _LOG.warning("an original cannot be decrypted: is originals.key another one than it was?")
+                return None
         self._note_expanded(key)
         return text
 
@@ -160,6 +167,14 @@ class DatabaseOriginals:
         """Finishes what is being written, and ends the threads."""
         self._writer.shutdown(wait=True)
         self._waiting.close()
+        self._asking.close()
+
+    def _read(self, key: bytes) -> bytes | None:
+        youngest = self._now() - self._ttl
+        found = select(originals.c.sealed).where(originals.c.key == key, originals.c.created_at > youngest)
+        with reading(self._engine, _EXPAND_SECONDS) as connection:
+            sealed = connection.scalar(found)
+        return None if sealed is None else bytes(sealed)
 
     def _expanded(self, keys: Sequence[bytes]) -> list[bytes]:
         table, asked = originals, []
@@ -176,6 +191,8 @@ class DatabaseOriginals:
         finally:
             with self._lock:
                 self._waiting_chars -= chars
+                for key, _ in wanted:
+                    self._unwritten.pop(key, None)
 
     def _written(self, wanted: Sequence[tuple[bytes, str]]) -> None:
         now, table = self._now(), originals
@@ -205,7 +222,15 @@ class DatabaseOriginals:
                 self._kept.popitem(last=False)
 
     def _note_expanded(self, key: bytes) -> None:
-        """Notes that an original was asked for; where that cannot be, it was found all the same."""
+        """Notes some time soon that an original was asked for: who asked does not wait for that."""
+        with self._lock, suppress(RuntimeError):
+            if key not in self._unnoted and len(self._unnoted) < _MOST_REMEMBERED:
+                self._writer.submit(self._noted, key)
+                self._unnoted.add(key)
+
+    def _noted(self, key: bytes) -> None:
+        with self._lock:
+            self._unnoted.discard(key)
         asked = update(originals).where(originals.c.key == key).values(expanded_at=self._now())
         try:
             with writing(self._engine) as connection:
