@@ -7,6 +7,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+import sqlalchemy
 
 from pinch.v1 import prune_pb2 as pb
 from pinch.v1.prune_pb2_grpc import PruneServiceStub
@@ -18,6 +19,8 @@ from pinch_server.settings import (
     Settings,
     StoreSettings,
 )
+from pinch_server.store import migrate
+from pinch_server.store.engine import open_engine
 from tests.cli.commands import invoke, run
 from tests.rpc.conversations import body, messages
 from tests.rpc.service import refusal
@@ -28,11 +31,18 @@ LIMITS = pb.Limits(budget_tokens=2_000, keep_last_turns=1)
 
 
 @contextmanager
-def serving(directory: Path, *, tokens: Path | None = None, originals: OriginalsSettings) -> Iterator[str]:
+def serving(
+    directory: Path,
+    *,
+    tokens: Path | None = None,
+    originals: OriginalsSettings,
+    url: str = "",
+    threads: int = 16,
+) -> Iterator[str]:
     app = App(
         Settings(
-            server=ServerSettings(listen=FREE, http_listen=FREE, workers=1, tokens=tokens),
-            store=StoreSettings(state_dir=directory),
+            server=ServerSettings(listen=FREE, http_listen=FREE, workers=1, tokens=tokens, threads=threads),
+            store=StoreSettings(state_dir=directory, database_url=url),
             journal=JournalSettings(),
             originals=originals,
         )
@@ -175,3 +185,31 @@ def test_the_command_takes_no_nonsense_for_a_fault(
     assert (done.returncode, done.stdout) == (status, b"")
     assert words in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_no_conversation_waits_behind_originals(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the table hangs and more ask for originals than calls have threads, conversations are pruned."""
+    monkeypatch.setattr("pinch_server.store.originals._EXPAND_SECONDS", 60.0)
+    migrate.up(postgres_url)
+    with serving(tmp_path, originals=KEPT, url=postgres_url) as address:
+        edit = pruned(address).edits[0]
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    engine = open_engine(postgres_url)
+    with (
+        serving(tmp_path, originals=KEPT, url=postgres_url, threads=2) as address,
+        grpc.insecure_channel(address) as channel,
+    ):
+        stub = PruneServiceStub(channel)
+        with engine.connect() as connection, engine.connect() as other:
+            connection.execute(sqlalchemy.text("LOCK TABLE originals IN ACCESS EXCLUSIVE MODE"))
+            asked = [
+                stub.Expand.future(pb.ExpandRequest(reference=edit.reference), timeout=60) for _ in range(8)
+            ]
+            while other.execute(sqlalchemy.text(waiting)).scalar_one() < 2:
+                other.rollback()
+            assert pruned(address).edits[0].reference == edit.reference
+            assert not any(one.done() for one in asked)
+        assert len({one.result().text for one in asked}) == 1
+    engine.dispose()

@@ -30,7 +30,7 @@ from pinch_server.rpc.insight_service import InsightService
 from pinch_server.rpc.interceptors import standard_interceptors
 from pinch_server.rpc.pools import Threads
 from pinch_server.rpc.prune_service import PruneService
-from pinch_server.rpc.server import PROCESS, RunningServer, Services, start_server
+from pinch_server.rpc.server import PROCESS, QUESTIONS, RunningServer, Services, start_server
 from pinch_server.settings import Settings
 from pinch_server.store.originals import DatabaseOriginals
 from pinch_server.store.store import Store
@@ -195,7 +195,10 @@ class Serving:
                         lambda: threads.calls.in_flight,
                         most,
                         self._metrics,
-                        {PROCESS: (lambda: threads.streams.in_flight, streams)},
+                        {
+                            PROCESS: (lambda: threads.streams.in_flight, streams),
+                            **dict.fromkeys(QUESTIONS, (lambda: threads.questions.in_flight, most)),
+                        },
                     ),
                     auth=None if door.tokens is None else Auth(door.tokens, self._metrics),
                     spans=traces,

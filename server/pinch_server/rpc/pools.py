@@ -6,6 +6,8 @@ from typing import Any, Final
 
 SPARE_THREADS: Final = 16
 """Threads for health checks and refusals."""
+QUESTION_THREADS: Final = 4
+"""Threads for questions to the database: fewer than it may have connections from one process."""
 
 
 class Threads:
@@ -23,6 +25,8 @@ class Threads:
         """Those that calls are answered on."""
         self.streams: Final = CallThreads(streams, self.started, "pinch-stream")
         """Those of streams that last as long as what they go along with."""
+        self.questions: Final = CallThreads(QUESTION_THREADS, self.started, "pinch-question")
+        """Those of calls that wait for the database: where it hangs, no conversation waits behind them."""
         self.spare: Final = ThreadPoolExecutor(
             SPARE_THREADS,
             thread_name_prefix="pinch-spare",
@@ -32,7 +36,7 @@ class Threads:
 
     def shutdown(self) -> None:
         """Takes no more calls and drops those that wait; returns at once."""
-        for pool in (self.calls, self.streams, self.spare):
+        for pool in (self.calls, self.streams, self.questions, self.spare):
             pool.shutdown(wait=False, cancel_futures=True)
 
 

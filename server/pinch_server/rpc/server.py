@@ -40,6 +40,13 @@ PRUNE: Final = "/pinch.v1.PruneService/Prune"
 """Full name of the method of the hot path."""
 PROCESS: Final = "/envoy.service.ext_proc.v3.ExternalProcessor/Process"
 """Full name of the method that Envoy calls."""
+QUESTIONS: Final = (
+    "/pinch.v1.PruneService/Expand",
+    "/pinch.v1.InsightService/GetSavings",
+    "/pinch.v1.InsightService/GetDecision",
+    "/pinch.v1.InsightService/ListDecisions",
+)
+"""Full names of the methods that ask the database."""
 METHODS: Final = (
     *(f"/{service.full_name}/{method.name}" for service in _SERVICES for method in service.methods),
     f"/{health.SERVICE_NAME}/Check",
@@ -169,7 +176,7 @@ def start_server(
         {PRUNE: SplitRequest.decode},
         threads.spare,
         message_seconds,
-        dict.fromkeys(services.gateways, threads.streams),
+        dict.fromkeys(services.gateways, threads.streams) | dict.fromkeys(QUESTIONS, threads.questions),
     )
     server = grpc.server(
         threads.calls,
