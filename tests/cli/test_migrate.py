@@ -155,6 +155,16 @@ def test_a_way_that_leads_nowhere_is_told_with_the_one_that_does(
     assert invoke("migrate", "current", *at).stdout == "0002\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(("up", "9999"), 2), (("down", "9999"), 2), (("down", "base"), 0)]
+)
+def test_no_file_is_made_for_nothing(arguments: tuple[str, ...], status: int, tmp_path: Path) -> None:
+    """A revision that is refused, and a way down from nothing, leave no directory and no file behind."""
+    result = invoke("migrate", *arguments, "--state-dir", str(tmp_path / "mistyped"))
+    assert result.exit_code == status
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_sql_between_a_revision_and_itself_is_none() -> None:
     """Where FROM and TO are one revision a comment says so, and no empty transaction is printed."""
     for same in ("head:head", "0003:0003", f"{migrate.head()}:head"):

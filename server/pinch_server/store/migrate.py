@@ -28,7 +28,7 @@ from pinch_server.store.errors import (
     SchemaAhead,
     SchemaBehind,
 )
-from pinch_server.store.revisions import Revisions
+from pinch_server.store.revisions import BASE, Revisions
 from pinch_server.store.tables import metadata
 
 # Any number will do as long as nothing else in the database locks it: "pinch" as ASCII.
@@ -213,6 +213,9 @@ def migrating(url: str) -> Iterator[Connection]:
 
 
 def _migrate(url: str, end: Callable[[str | None], str], run: Callable[[Config, str], None]) -> Migrated:
+    # Where there is no file, none is made to say no, or to have nothing to go down from.
+    if _is_missing_file(url) and end(None) == BASE:
+        return Migrated(None, None)
     config = _config()
     with _errors(url), migrating(url) as connection:
         before = _revision(connection)
