@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +17,14 @@ from bench.demo_run import DemoRun
 from bench.running_server import ServerError, running_server
 from bench.scrape import Moved
 from pinch import Measured, Pruned, PruneStats
+from tests.bench.commands import ROOT, run_bench
 
-ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"
 DECISION = "0190a0b0-0000-7000-8000-000000000001"
 
 
-def demo(*options: str) -> subprocess.CompletedProcess[str]:
-    paths = os.pathsep.join((str(ROOT / "server"), str(ROOT / "clients" / "python"), str(ROOT)))
-    return subprocess.run(
-        [sys.executable, "-m", "bench.demo", *options],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-
 def told(*options: str) -> dict[str, Any]:
-    finished = demo("--json", *options)
+    finished = run_bench("demo", "--json", *options)
     assert finished.returncode == 0, finished.stderr
     found: dict[str, Any] = json.loads(finished.stdout)
     return found
@@ -71,7 +55,7 @@ def test_end_to_end() -> None:
 @pytest.mark.xdist_group("demo")
 def test_tables_for_people() -> None:
     """Away from a terminal the tables come without colour, and name the decision and the row's table."""
-    finished = demo("--tokens", "60000")
+    finished = run_bench("demo", "--tokens", "60000")
     assert finished.returncode == 0, finished.stderr
     assert "\x1b" not in finished.stdout
     for words in ("tokens before", "Decision id", "prune_decisions", "/metrics", "exit status 0"):
@@ -127,7 +111,7 @@ def test_refused_by_the_server(tmp_path: Path) -> None:
     """A JSON object that is no conversation is refused in the server's words, with status 2."""
     path = tmp_path / "conversation.json"
     path.write_text('{"messages": 7}')
-    finished = demo("--conversation", str(path))
+    finished = run_bench("demo", "--conversation", str(path))
     assert finished.returncode == 2
     assert finished.stdout == ""
     assert "INVALID_ARGUMENT" in finished.stderr

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,8 +17,8 @@ from bench.economics.measure import class_of
 from bench.recall import find_policy, policy, session_of
 from bench.recall.sessions import Session
 from bench.recall.shapes import call_points
+from tests.bench.commands import run_bench
 
-ROOT = Path(__file__).parents[2]
 # Some prices follow the hour of the day; the yardstick takes the lowest.
 PRICED_AT = datetime(2026, 11, 30, tzinfo=UTC)
 TEN = Rates("ten", "none", 10.0, write=1.25, read=0.1, ttl_minutes=5)
@@ -170,15 +167,7 @@ def test_command(tmp_path: Path) -> None:
         "4",
     ]
     files = ["--corpus", str(corpus), "--json", str(tmp_path / "e.json"), "--plot", str(tmp_path / "e.svg")]
-    finished = subprocess.run(
-        [sys.executable, "-m", "bench.economics", *options, *files],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, _paths()))},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    finished = run_bench("economics", *options, *files)
     assert finished.returncode == 0, finished.stderr
     assert "gpt-class, 1 sessions <50k" in finished.stdout
     found = json.loads((tmp_path / "e.json").read_text())
@@ -189,10 +178,6 @@ def test_command(tmp_path: Path) -> None:
         for size in ("<50k", "50-100k")
     }
     assert ET.parse(tmp_path / "e.svg").getroot().tag.endswith("svg")  # noqa: S314 - its own output
-
-
-def _paths() -> tuple[Path, ...]:
-    return (ROOT / "server", ROOT / "clients" / "python", ROOT)
 
 
 def test_command_refuses(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -30,8 +27,7 @@ from bench.recall.ours import pinch_with
 from bench.recall.sessions import DEFAULT_CORPUS, Session
 from bench.recall.shapes import call_points, said
 from bench.recall.survival import shipped, survivors
-
-ROOT = Path(__file__).parents[2]
+from tests.bench.commands import run_bench
 
 Json = dict[str, Any]
 
@@ -231,15 +227,7 @@ def test_command(tmp_path: Path) -> None:
         (corpus / f"{seed}.json").write_bytes(generate_bytes(seed, tokens=40_000, images=False))
     options = ["--quick", "--policies", "oldest-first,pinch", "--policy", "bench.recall.orders:trim_all"]
     files = ["--corpus", str(corpus), "--json", str(tmp_path / "r.json"), "--plot", str(tmp_path / "r.svg")]
-    finished = subprocess.run(
-        [sys.executable, "-m", "bench.recall", *options, *files],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, _paths()))},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    finished = run_bench("recall", *options, *files)
     assert finished.returncode == 0, finished.stderr
     assert "recall at like reduction" in finished.stdout
     found = json.loads((tmp_path / "r.json").read_text())
@@ -247,10 +235,6 @@ def test_command(tmp_path: Path) -> None:
     assert found["rows"][0]["points"] == 6
     assert set(found["recall_at_reduction"]) == {"oldest-first", "pinch", "bench.recall.orders:trim_all"}
     assert ET.parse(tmp_path / "r.svg").getroot().tag.endswith("svg")  # noqa: S314 - its own output
-
-
-def _paths() -> tuple[Path, ...]:
-    return (ROOT / "server", ROOT / "clients" / "python", ROOT)
 
 
 def test_command_refuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
