@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from pinch_server.loading import ending, loading
+from pinch_server.loading import ending, loaded, loading
 
 
 @pytest.mark.parametrize("was_enabled", [True, False])
@@ -32,5 +32,18 @@ def test_nothing_is_looked_through_at_the_end() -> None:
             assert gc.get_freeze_count() == before
             raise SystemExit
         assert gc.get_freeze_count() > before
+    finally:
+        gc.unfreeze()
+
+
+def test_what_is_loaded_is_not_looked_through_again() -> None:
+    """What was there is passed over from then on, and what comes afterwards is not."""
+    before: list[object] = []
+    try:
+        loaded()
+        after: list[object] = []
+        tracked = gc.get_objects()
+        assert not any(one is before for one in tracked)
+        assert any(one is after for one in tracked)
     finally:
         gc.unfreeze()

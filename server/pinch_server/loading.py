@@ -1,4 +1,4 @@
-"""Loading modules, and ending, without looking for garbage in what stays until the end anyway."""
+"""Loading modules, serving, and ending, without looking for garbage in what stays until the end anyway."""
 
 import gc
 from collections.abc import Iterator
@@ -15,6 +15,14 @@ def loading() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def loaded() -> None:
+    """Never again looks for garbage in what is there now: call it when all is loaded, before there are calls.
+
+    A full collection goes through everything that is there, while calls wait.
+    """
+    gc.freeze()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pinch_server import __version__
 from pinch_server.app.knobs import InForce
 from pinch_server.app.serving import Serving
 from pinch_server.app.start import StartError
+from pinch_server.loading import loaded
 from pinch_server.observe import logs
 from pinch_server.observe.metrics import Metrics
 from pinch_server.rpc.server import METHODS
@@ -21,6 +22,7 @@ from pinch_server.workers.control import Control
 from pinch_server.workers.malloc import tune_malloc
 from pinch_server.workers.memory import open_numbers
 from pinch_server.workers.messages import Answer, Failed, Message, Orders, Ready, Turn, Turned
+from pinch_server.workers.pages import settle_in_large_pages
 
 _FLUSH_SECONDS: Final = 1.0
 
@@ -85,6 +87,9 @@ def _serve(channel: Channel, orders: Orders, settings: Settings, stop: StopReque
     serving.start(
         orders.listen, shares_ports=True, journal_bytes=orders.journal_bytes, mouths_listen=orders.mouths
     )
+    loaded()
+    if settings.server.malloc == "tuned":
+        settle_in_large_pages()
     try:
         channel.send(Ready())
         stop.wait()

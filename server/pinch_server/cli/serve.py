@@ -16,12 +16,14 @@ from pinch_server.cli.console import EXIT_FAILED, EXIT_REFUSED, stop
 from pinch_server.cli.help import epilog, lines
 from pinch_server.cli.settings import config_option, settings_or_stop, sources_of
 from pinch_server.cli.testing import FREE, settings_for_tests
+from pinch_server.loading import loaded
 from pinch_server.observe import logs
 from pinch_server.observe.line_queue import LineQueue
 from pinch_server.settings import ServerSettings
 from pinch_server.signals import stop_signals
 from pinch_server.store.errors import StoreError, UnsupportedDatabase
 from pinch_server.workers.malloc import tune_malloc
+from pinch_server.workers.pages import settle_in_large_pages
 
 _FLUSH_SECONDS: Final = 1.0
 """How long the end of the process waits for lines on their way to standard error (seconds)."""
@@ -147,6 +149,9 @@ def _run(app: App, words: LineQueue, server: ServerSettings, *, ready_json: bool
         except (StartError, StoreError) as error:
             words.flush(_FLUSH_SECONDS)
             stop([str(error)], EXIT_REFUSED if isinstance(error, UnsupportedDatabase) else EXIT_FAILED)
+        loaded()
+        if server.malloc == "tuned":
+            settle_in_large_pages()
         try:
             _tell(app, words, server, ready_json=ready_json)
             stop_request.wait()

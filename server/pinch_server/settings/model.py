@@ -53,7 +53,7 @@ class ServerSettings(BaseModel, frozen=True, extra="forbid"):
     )
     malloc: Literal["tuned", "system"] = Field(
         default="tuned",
-        description="Whether memory is kept for the next large message, or left to the C library's defaults.",
+        description="Whether memory is kept for the next large message and in large pages, or left alone.",
     )
     http_listen: _Port = Field(
         default="127.0.0.1:9464", description="Address of the dashboard, /metrics and /healthz."
