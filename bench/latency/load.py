@@ -12,9 +12,9 @@ from typing import Any
 
 from bench.latency.payloads import Call, GrowingSession
 from bench.latency.servers import Measured, echo_stub, pinch_stub
+from bench.latency.stream import streaming
 from bench.scrape import moved, scrape
 
-_BIG_TOKENS = 1_000_000
 _SMALL_TOKENS = 3_000
 _CALLS = 22
 """Calls of a session before it is told anew: the middle of real agents' sessions."""
@@ -96,28 +96,17 @@ def saturate(server: str, measured: Measured, tokens: int, callers: int, seconds
 
 
 def beside(server: str, measured: Measured, calls: int) -> Beside:
-    """Times small calls, one after another, while one client streams big ones without a pause."""
-    small, big = a_session(_SMALL_TOKENS, "small"), a_session(_BIG_TOKENS, "big", 4)
-    over = threading.Event()
+    """Times small calls, one after another, while another process streams big ones without a pause."""
+    small = a_session(_SMALL_TOKENS, "small")
     times: list[float] = []
     with ExitStack() as stack:
-        send_small, send_big = (_sender(stack, server, measured) for _ in range(2))
-
-        def stream() -> None:
-            for one in cycle(big):
-                if over.is_set():
-                    return
-                send_big(one)
-
-        def ask() -> None:
-            send_small(small[0])
-            for one, _ in zip(cycle(small), range(calls), strict=False):
-                began = time.perf_counter()
-                send_small(one)
-                times.append((time.perf_counter() - began) * 1e3)
-            over.set()
-
-        _run(lambda work: work(), [(stream,), (ask,)])
+        send = _sender(stack, server, measured)
+        send(small[0])
+        stack.enter_context(streaming(measured.address))
+        for one, _ in zip(cycle(small), range(calls), strict=False):
+            began = time.perf_counter()
+            send(one)
+            times.append((time.perf_counter() - began) * 1e3)
     times.sort()
     return Beside(server, len(times), times[len(times) // 2], times[len(times) * 99 // 100])
 
