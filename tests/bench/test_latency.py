@@ -18,10 +18,12 @@ from bench.latency.payloads import GrowingSession
 from bench.latency.report import tables
 from bench.latency.servers import ALLOCATOR, echo_server, echo_stub, pinch_server
 from bench.latency.stages import STAGES, stages
+from bench.latency.stream import streaming
 from bench.peers.__main__ import ECHO, GOAL_TOKENS, LATER, Outcome, goal_of
 from bench.peers.__main__ import main as peers
 from bench.peers.validity import judge
 from bench.recall.shapes import call_points
+from bench.scrape import moved, scrape
 from pinch_server.formats.format import Format
 
 
@@ -265,3 +267,17 @@ def test_the_stages_of_a_call_are_within_its_handling() -> None:
     assert set(found.stages_ms) == set(STAGES)
     assert all(time > 0 for time in found.stages_ms.values())
     assert sum(found.stages_ms.values()) < found.handling_ms
+
+
+def test_the_stream_beside_small_calls_is_a_client_of_its_own() -> None:
+    """While it runs, calls are answered that this process did not make; one that fails says so."""
+    with pinch_server() as pinch:
+        before = scrape(pinch.http)
+        with streaming(pinch.address, 20_000):
+            after = scrape(pinch.http)
+        with pytest.raises(OSError, match="did not begin"), streaming("127.0.0.1:1", 3_000):
+            pass
+    handled = [
+        one.change for one in moved(before, after) if one.series.startswith("grpc_server_handled_total")
+    ]
+    assert sum(handled) >= 1

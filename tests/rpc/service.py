@@ -26,7 +26,7 @@ from pinch_server.core.insight import (
 from pinch_server.core.limits import ORIGINAL, Limits
 from pinch_server.core.savings import Objective
 from pinch_server.core.scoring import Scoring
-from pinch_server.decide import Decider, Lanes, Policy, Ranker, RankingPolicy
+from pinch_server.decide import Decider, Lanes, Newcomers, Policy, Ranker, RankingPolicy
 from pinch_server.doors.certificates import Certificate
 from pinch_server.doors.tokens import Tokens
 from pinch_server.doors.watched import Watched
@@ -133,15 +133,16 @@ def running(
     lanes_clock: Clock | None = None,
 ) -> Iterator[Service]:
     """Starts a service, and drains it in the end."""
-    pools = Threads(threads)
     clock, metrics, log = SystemClock(), Metrics(version="0", methods=METHODS), []
+    newcomers = Newcomers(clock)
+    pools = Threads(threads, newcomers=newcomers)
     watcher = observer or metrics
     policy = Policy(limits, is_enabled, "fingerprint", b"key")
     embedder = open_embedder(relevance, metrics, clock.monotonic)
     ranking = RankingPolicy(relevance.scoring, relevance.timeout_seconds, relevance.min_candidates)
     ranker = Ranker(clock, ranking, embedder)
     in_force = InForce(Settings(), {})
-    lanes = Lanes(lanes_clock or clock, lambda: metrics.call_shed("no_time"), threads)
+    lanes = Lanes(lanes_clock or clock, lambda: metrics.call_shed("no_time"), threads, newcomers)
     decider = Decider(policy, counter or Chars3(), recorder or Kept(), watcher, clock, Uuid7Ids(), ranker)
     server = start_server(
         listen,

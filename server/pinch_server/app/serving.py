@@ -10,7 +10,7 @@ from pinch_server.app.mouths import envoy_account, mouth_port
 from pinch_server.app.start import StartError
 from pinch_server.app.traces import open_traces
 from pinch_server.clock import CountedIds, StandingClock, SystemClock, Uuid7Ids
-from pinch_server.decide import Decider, Extracting, Lanes, Ranker
+from pinch_server.decide import Decider, Extracting, Lanes, Newcomers, Ranker
 from pinch_server.embeddings.chosen import open_embedder
 from pinch_server.embeddings.errors import ModelFilesError
 from pinch_server.embeddings.provider import CachedEmbedder
@@ -156,7 +156,8 @@ class Serving:
             recent_bytes=settings.recent_bytes,
             extracting=Extracting(self._open_extractor(clock, store, originals, stops), originals),
         )
-        lanes = Lanes(clock, lambda: self._metrics.call_shed("no_time"), settings.server.threads)
+        newcomers = Newcomers(clock)
+        lanes = Lanes(clock, lambda: self._metrics.call_shed("no_time"), settings.server.threads, newcomers)
         in_time = InTime(decider, lanes, clock, settings.server.threads, most_calls(settings))
         stops.callback(in_time.close, settings.server.drain_seconds)
         self._in_force.watch(lambda now: decider.set_policy(policy_of(now, key)))
@@ -177,7 +178,7 @@ class Serving:
         gateways = {PROCESS: process}
         services = Services(prune, insight, admin, gateways)
         streams = settings.gateways.envoy_streams
-        threads = Threads(settings.server.threads, streams)
+        threads = Threads(settings.server.threads, streams, newcomers)
         # Tests of clients may ask for more at once than this one process is fit for.
         most = None if self._testing else most_calls(settings)
         try:

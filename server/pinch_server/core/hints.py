@@ -11,6 +11,7 @@ from pinch_server.core.codes import Hashes, Ints
 from pinch_server.core.conversation import Message, Speaker
 from pinch_server.core.draft import Draft, DraftResult
 from pinch_server.core.echoes import Echoes, Vocabulary
+from pinch_server.core.give_way import GiveWay, on
 from pinch_server.core.heard import EMPTY, Heard, Lexicon
 from pinch_server.core.sightings import Sightings, read_texts
 from pinch_server.core.trimming import Step
@@ -36,10 +37,12 @@ class Hints:
     Attributes:
         messages: The whole history.
         draft: The texts of its results, and what was heard.
+        give_way: Called before each text that is weighed, and between those that are read.
     """
 
     messages: Sequence[Message]
     draft: Draft
+    give_way: GiveWay = on
     _end: int = 0
     _results: int = 0
     _read: dict[str, Sightings] = field(default_factory=dict)
@@ -77,7 +80,7 @@ class Hints:
         self._before = heard.lexicon() if heard is not None else EMPTY
         self._end, self._results = self._before.end, self._before.results
         texts = list(dict.fromkeys(self._texts(end)))
-        found, self._hashes = read_texts(texts)
+        found, self._hashes = read_texts(texts, self.give_way)
         self._read = dict(zip(texts, found, strict=True))
         self._holders, self._is_spoken = self._before.of(self._hashes)
 
@@ -117,6 +120,7 @@ class Hints:
         Args:
             text: A text of a result of this conversation.
         """
+        self.give_way()
         found = self._read[text]
         worth = self._worth_of(found.names)
         near = found.part_rows.take(np.flatnonzero(self._is_near.take(_slots(found))))

@@ -9,6 +9,7 @@ from pinch_server.core.counting import Counter
 from pinch_server.core.draft import Draft
 from pinch_server.core.event import Event, Order, candidates_at, uniform
 from pinch_server.core.forms import Form, FormAt, KeyedForm, PlainForm
+from pinch_server.core.give_way import GiveWay, on
 from pinch_server.core.hints import Hints
 from pinch_server.core.limits import Limits, Stability, TrimStyle
 from pinch_server.core.plan import Action, Plan, Ranking, Stats
@@ -26,6 +27,7 @@ def plan_pruning(
     order: Order = uniform,
     checkpoints: Checkpoints | None = None,
     tally: Tally | None = None,
+    give_way: GiveWay = on,
 ) -> Plan:
     """Decides what to trim.
 
@@ -38,16 +40,17 @@ def plan_pruning(
         checkpoints: Where earlier calls of the same session left off; it saves time and changes nothing.
         tally: The conversation's tally, when there is one. With `checkpoints` it keeps the plan: a call
             that comes again, as after an error of a provider, is not worked out again.
+        give_way: Called between two pieces of the work.
 
     Returns:
         The plan. Nothing changes when the conversation is within its budget and always was.
     """
     if checkpoints is None or tally is None:
-        return _plan(conversation, limits, counter, order, checkpoints, tally)
+        return _plan(conversation, limits, counter, order, checkpoints, tally, give_way)
     rules = (limits, counter.method, conversation.tools, conversation.preamble, conversation.unsupported)
     if tally.planned is not None and tally.planned[0] == rules:
         return tally.planned[1]
-    plan = _plan(conversation, limits, counter, order, checkpoints, tally)
+    plan = _plan(conversation, limits, counter, order, checkpoints, tally, give_way)
     tally.planned = rules, plan
     return plan
 
@@ -59,6 +62,7 @@ def _plan(
     order: Order,
     checkpoints: Checkpoints | None,
     tally: Tally | None,
+    give_way: GiveWay,
 ) -> Plan:
     messages = conversation.messages
     fixed = fixed_tokens(conversation, limits, counter)
@@ -71,7 +75,7 @@ def _plan(
     if original <= limits.budget_tokens and not limits.acts_below_budget:
         return unchanged(original, reason="within_budget")
     if limits.stability is Stability.REPLAY:
-        replay = Replay(messages, draft, limits, form_at(conversation, draft, limits), order)
+        replay = Replay(messages, draft, limits, form_at(conversation, draft, limits, give_way), order)
         end = replay.run(checkpoints, f"{limits!r} {counter.method} {beside}")
         event, is_gain_small = replay.event, replay.is_gain_small
         edits = replay.edits
@@ -79,7 +83,7 @@ def _plan(
         end = len(messages)
         draft.own()
         draft.include(end)
-        event = _single_event(conversation, draft, limits, order, original)
+        event = _single_event(conversation, draft, limits, order, original, give_way)
         is_gain_small = event is None
         edits = tuple(draft.edits(end))
     candidates = event.looked_at if event is not None else 0
@@ -92,12 +96,17 @@ def _plan(
 
 
 def _single_event(
-    conversation: Conversation, draft: Draft, limits: Limits, order: Order, original: int
+    conversation: Conversation,
+    draft: Draft,
+    limits: Limits,
+    order: Order,
+    original: int,
+    give_way: GiveWay,
 ) -> Event | None:
     """The one event of a call that is decided anew; None when there is too little to gain."""
     end = len(conversation.messages)
     window = window_at(conversation.messages, end, limits)
-    form = form_at(conversation, draft, limits)(end)
+    form = form_at(conversation, draft, limits, give_way)(end)
     if limits.min_tokens_saved > 0:
         attempt = draft.copy()
         Event(attempt, limits, form, uniform, end, target=-1).hold(
@@ -110,12 +119,19 @@ def _single_event(
     return event
 
 
-def form_at(conversation: Conversation, draft: Draft, limits: Limits) -> FormAt:
-    """How results are trimmed at each event of a conversation."""
+def form_at(conversation: Conversation, draft: Draft, limits: Limits, give_way: GiveWay = on) -> FormAt:
+    """How results are trimmed at each event of a conversation.
+
+    Args:
+        conversation: The whole history.
+        draft: The texts of its results.
+        limits: What may ship.
+        give_way: Called between two pieces of the work.
+    """
     if limits.trim_style is TrimStyle.PLAIN:
         plain = PlainForm()
         return lambda _end: plain
-    hints = Hints(conversation.messages, draft)
+    hints = Hints(conversation.messages, draft, give_way)
     attempts = Attempts()
 
     def keyed(end: int) -> Form:

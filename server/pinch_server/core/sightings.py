@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pinch_server.core.batch import Batch
 from pinch_server.core.codes import PAD, STRETCH_CHARS, Hashes, Ints, stretch_end
+from pinch_server.core.give_way import GiveWay, on
 
 Number = TypeVar("Number", np.int64, np.uint64)
 
@@ -52,11 +53,12 @@ class Sightings:
         return np.flatnonzero(self.previous < 0)
 
 
-def read_texts(texts: Sequence[str]) -> tuple[list[Sightings], Hashes]:
+def read_texts(texts: Sequence[str], give_way: GiveWay = on) -> tuple[list[Sightings], Hashes]:
     """Reads texts.
 
     Args:
         texts: Any texts.
+        give_way: Called before each stretch of them.
 
     Returns:
         What stands in each, and for each different identifier, by its number, a hash that it has anywhere.
@@ -64,7 +66,12 @@ def read_texts(texts: Sequence[str]) -> tuple[list[Sightings], Hashes]:
     batches = list(_batches(texts))
     begins = np.array(list(accumulate((len(text) + 1 for text in texts), initial=0)), dtype=np.int64)
     places = list(accumulate(map(len, batches), initial=-PAD))
-    return _by_text([Batch.of(batch) for batch in batches], places, begins)
+    found: list[Batch] = []
+    for batch in batches:
+        give_way()
+        found.append(Batch.of(batch))
+    give_way()
+    return _by_text(found, places, begins)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[str]:

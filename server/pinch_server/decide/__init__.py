@@ -12,6 +12,7 @@ from pinch_server.decide.call import (
 from pinch_server.decide.decider import Decider
 from pinch_server.decide.extracting import Extracting
 from pinch_server.decide.lanes import Lanes, NobodyWaitsError, NoTimeError
+from pinch_server.decide.newcomers import Newcomers
 from pinch_server.decide.ranking import Ranker, RankingPolicy
 from pinch_server.decide.reading import limits_of, read_call
 from pinch_server.decide.row import STORED_CHARS, Policy, stored_text
@@ -26,6 +27,7 @@ __all__ = [
     "InvalidCallError",
     "Lanes",
     "Measured",
+    "Newcomers",
     "NoTimeError",
     "NobodyWaitsError",
     "Patience",

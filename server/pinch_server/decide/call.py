@@ -105,6 +105,10 @@ class Place(Protocol):
         """Makes room for the next one, once."""
         ...
 
+    def give_way(self) -> None:
+        """Lets a small call that came lately be answered first; asked between two pieces of the work."""
+        ...
+
 
 class _Anywhere:
     """The place of a call that nobody waits for."""
@@ -113,6 +117,9 @@ class _Anywhere:
         return nullcontext()
 
     def leave(self) -> None:
+        return
+
+    def give_way(self) -> None:
         return
 
 

@@ -117,14 +117,19 @@ class Decider:
         read = read_call(call, policy.limits, self._counter, self.recent)
         read_at = self._clock.monotonic()
         self._observer.stage("read", read_at - started)
+        give_way = patience.place.give_way
         plan = self._plan(call, read, patience, policy)
         self._observer.stage("plan", self._clock.monotonic() - read_at)
         session = session_hash(call.context.session_id, policy.session_key)
         extracted = self._extracted(call, read, plan, session, policy, patience, started)
+        give_way()
         planned = self._write(extracted.plan, read, is_dry=call.dry_run)
+        give_way()
         own = own_session(session, tenant_hash(call.context.tenant, policy.session_key))
         payload, prefix = self._probe(own if policy.probes_prefix else None, read, planned)
+        give_way()
         decision = self._row(call, read, planned, policy, started, own, prefix)
+        give_way()
         conversation, reading = read.conversation, read.reading
         answered = partial(
             Decided,
@@ -215,10 +220,19 @@ class Decider:
                 order=uniform,
                 checkpoints=self._checkpoints,
                 tally=tally,
+                give_way=patience.place.give_way,
             )
         ranking = self._ranker.for_call(tally, limits, patience)
         kept = SettledCheckpoints(self._checkpoints, ranking)
-        plan = plan_pruning(conversation, limits, self._counter, order=ranking, checkpoints=kept, tally=tally)
+        plan = plan_pruning(
+            conversation,
+            limits,
+            self._counter,
+            order=ranking,
+            checkpoints=kept,
+            tally=tally,
+            give_way=patience.place.give_way,
+        )
         if ranking.seconds:
             self._observer.stage("rank", ranking.seconds)
         if not ranking.reason:

@@ -4,6 +4,9 @@ Python does one thing at a time, however many threads ask. Sixteen large convers
 ready when the last one is, too late for each of them; one after the other, the first is ready sixteen times
 sooner. So the large ones queue in a lane, small ones pass them by, and one that could not be ready before its
 deadline, behind those that came first, is turned away while its caller has time left to do without.
+
+A large one that is worked on still has the interpreter, which a small one needs again and again. So it gives
+way to each that comes, for a moment, and threads take shorter turns while it is worked on.
 """
 
 import threading
@@ -13,6 +16,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from pinch_server.decide.call import Patience
+from pinch_server.decide.newcomers import Newcomers
+from pinch_server.decide.turns import TURNS
 from pinch_server.ports import Clock
 
 _LANES_FROM: Final = (64 * 1024, 4 * 1024 * 1024)
@@ -27,6 +32,9 @@ _CROWD_SHARE: Final = 0.75
 _CROWD_SECONDS: Final = 0.5
 """How long one more may wait beyond that share, however patient its caller (seconds). Who waits holds a
 thread: were all of them held, small conversations would wait for large ones after all."""
+_GIVES_WAY_SECONDS: Final = 0.01
+"""How long after it came a small call is given way to (seconds): most are answered in a tenth of that, and
+one that waits for a disk or a model is not to be waited for."""
 
 
 class NoTimeError(Exception):
@@ -50,13 +58,23 @@ class Lanes:
         clock: The time.
         shed: Counts a call that was turned away.
         threads: Calls that are answered at once, those that wait here included.
+        newcomers: The calls as they come, to which large ones give way; None: there are none.
     """
 
-    def __init__(self, clock: Clock, shed: Callable[[], object] = lambda: None, threads: int = 16) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        shed: Callable[[], object] = lambda: None,
+        threads: int = 16,
+        newcomers: Newcomers | None = None,
+    ) -> None:
         self._clock = clock
         self._shed = shed
         self._crowd = max(2, int(threads * _CROWD_SHARE))
-        self._lanes = tuple((least, _Lane(clock, self._is_crowded)) for least in reversed(_LANES_FROM))
+        self._newcomers = newcomers or Newcomers(clock)
+        self._lanes = tuple(
+            (least, _Lane(clock, self._is_crowded, self._newcomers)) for least in reversed(_LANES_FROM)
+        )
 
     @contextmanager
     def place(self, size: int, patience: Patience) -> Iterator[Patience]:
@@ -77,6 +95,7 @@ class Lanes:
         if lane is None:
             yield patience
             return
+        self._newcomers.is_large()
         came = self._clock.monotonic()
         place = _Place(lane, size)
         try:
@@ -99,13 +118,14 @@ class Lanes:
 class _Lane:
     """Those that wait, and the one that is worked on."""
 
-    def __init__(self, clock: Clock, is_crowded: Callable[[], bool]) -> None:
+    def __init__(self, clock: Clock, is_crowded: Callable[[], bool], newcomers: Newcomers) -> None:
         self._is_crowded = is_crowded
+        self.newcomers: Final = newcomers
         self.lock: Final = threading.Lock()
         self.waiting: Final[deque[_Place]] = deque()
         self.running: _Place | None = None
         self.now: Final = clock.monotonic
-        self._began = 0.0
+        self.began = 0.0
         self._byte_seconds = 0.0
         """Time that a byte takes, 0 before it is known (seconds)."""
 
@@ -115,7 +135,7 @@ class _Lane:
 
     def seconds(self, place: "_Place") -> float:
         """What a conversation is expected to take from now on (seconds)."""
-        held = place.held + (self.now() - self._began if place is self.running else 0.0)
+        held = place.held + (self.now() - self.began if place is self.running else 0.0)
         return max(0.0, place.size * self._byte_seconds - held)
 
     def ahead(self) -> float:
@@ -134,13 +154,15 @@ class _Lane:
     def begin(self, place: "_Place") -> None:
         """Has one worked on, beside nobody else."""
         self.running = place
-        self._began = self.now()
+        self.began = self.now()
         place.may_go.set()
+        TURNS.shorten()
 
     def end(self, place: "_Place") -> None:
         """Has the next one worked on."""
-        place.held += self.now() - self._began
+        place.held += self.now() - self.began
         self.running = None
+        TURNS.restore()
         if self.waiting:
             self.begin(self.waiting.popleft())
 
@@ -160,7 +182,7 @@ class _Place:
         may_go: Set when it may be worked on, or need not wait any longer.
     """
 
-    __slots__ = ("_is_gone", "_lane", "held", "may_go", "size")
+    __slots__ = ("_gave_way", "_is_gone", "_lane", "held", "may_go", "size")
 
     def __init__(self, lane: _Lane, size: int) -> None:
         self.size: Final = size
@@ -168,6 +190,7 @@ class _Place:
         self.may_go: Final = threading.Event()
         self._lane = lane
         self._is_gone = False
+        self._gave_way = 0.0
 
     def enter(self, patience: Patience) -> None:
         """Waits for its turn; one that nobody is ahead of has it at once, whatever is expected.
@@ -203,6 +226,22 @@ class _Place:
             if lane.running is self:
                 lane.end(self)
                 lane.learn(self)
+
+    def give_way(self) -> None:
+        """Lets the call that came last be answered first, for a moment, if that is a small one.
+
+        All that it waits for in this way is never more than half of its time.
+        """
+        lane = self._lane
+        newest = lane.newcomers.newest
+        if newest is None or newest.is_over:
+            return
+        now = lane.now()
+        worked = self.held + now - lane.began - self._gave_way
+        seconds = min(newest.came + _GIVES_WAY_SECONDS - now, worked - self._gave_way)
+        if seconds > 0:
+            newest.wait(seconds)
+            self._gave_way += lane.now() - now
 
     @contextmanager
     def aside(self) -> Iterator[None]:

@@ -4,6 +4,8 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
+from pinch_server.decide import Newcomers
+
 SPARE_THREADS: Final = 16
 """Threads for health checks and refusals."""
 QUESTION_THREADS: Final = 4
@@ -16,12 +18,13 @@ class Threads:
     Args:
         count: Calls answered at once.
         streams: Streams open at once, each of which holds a thread while it mostly waits.
+        newcomers: Is told of each call that comes; None: nobody is.
     """
 
-    def __init__(self, count: int, streams: int = SPARE_THREADS) -> None:
+    def __init__(self, count: int, streams: int = SPARE_THREADS, newcomers: Newcomers | None = None) -> None:
         self.started: Final[list[threading.Thread]] = []
         """Every thread that was started so far."""
-        self.calls: Final = CallThreads(count, self.started)
+        self.calls: Final = CallThreads(count, self.started, newcomers=newcomers)
         """Those that calls are answered on."""
         self.streams: Final = CallThreads(streams, self.started, "pinch-stream")
         """Those of streams that last as long as what they go along with."""
@@ -47,14 +50,22 @@ class CallThreads(ThreadPoolExecutor):
         count: Calls answered at once.
         started: Takes each thread that is started.
         name: What their names begin with.
+        newcomers: Is told of each call that comes; None: nobody is.
     """
 
-    def __init__(self, count: int, started: list[threading.Thread], name: str = "pinch-rpc") -> None:
+    def __init__(
+        self,
+        count: int,
+        started: list[threading.Thread],
+        name: str = "pinch-rpc",
+        newcomers: Newcomers | None = None,
+    ) -> None:
         super().__init__(
             count,
             thread_name_prefix=name,
             initializer=lambda: started.append(threading.current_thread()),
         )
+        self._newcomers = newcomers
         self._count_lock = threading.Lock()
         self._in_flight = 0
 
@@ -65,6 +76,8 @@ class CallThreads(ThreadPoolExecutor):
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Has a call answered as soon as a thread is free."""
+        if self._newcomers is not None:
+            fn = self._newcomers.came(fn)
         future = super().submit(fn, *args, **kwargs)
         with self._count_lock:
             self._in_flight += 1
