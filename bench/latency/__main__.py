@@ -1,7 +1,8 @@
 """``python -m bench.latency``: what a call costs beside a raw gRPC echo of the same bytes.
 
 Starts an echo and the service on loopback with the journal on, calls them in turn, and prints ratios. Every
-session grows from call to call, as an agent's does; `cold` is one that the service has not seen before.
+session grows from call to call, as an agent's does; `cold` is one that the service has not seen before. Each
+service is called for some seconds first, until it has brought in what it needs.
 
 parts:
   ratios   one call at a time, each form and reply, one worker
@@ -32,9 +33,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bench.corpus import FOLDER, Conversation, conversations
 from bench.latency import ranked, ratios, real
 from bench.latency.goals import ONE, TWO, is_any_missed
-from bench.latency.load import Beside, Saturation, beside, resident_after, saturate
+from bench.latency.load import Beside, Saturation, beside, resident_after, saturate, warm
 from bench.latency.report import machine, show, tables
-from bench.latency.servers import ALLOCATOR, echo_server, pinch_server
+from bench.latency.servers import ALLOCATOR, Measured, echo_server, pinch_server
 from bench.latency.stages import stages
 
 _PARTS: Final = ("ratios", "two", "ranking", "corpus", "stages", "load", "beside", "memory")
@@ -110,6 +111,8 @@ def _measure(options: argparse.Namespace, chats: list[Conversation], done: Any) 
         echo = stack.enter_context(echo_server())
         one = stack.enter_context(pinch_server("--workers", "1"))
         two = stack.enter_context(pinch_server("--workers", "2"))
+        for server in (one, two):
+            warm(server, options.warm_seconds)
         if "ratios" in options.parts:
             found["ratios"] = list(ratios.measure(echo, one, options.sizes, options.steps, done))
         if "two" in options.parts:
@@ -129,19 +132,25 @@ def _measure(options: argparse.Namespace, chats: list[Conversation], done: Any) 
             done()
         servers = {"echo": echo, ONE: one, TWO: two}
         if "load" in options.parts:
-            for tokens in options.sizes:
-                for name, measured in servers.items():
-                    callers = _CALLERS.get(tokens, 8)
-                    load: Saturation = saturate(name, measured, tokens, callers, options.seconds)
-                    found["loads"].append(load)
-                    done()
+            found["loads"] = _loads(options, servers, done)
         if "beside" in options.parts:
             for name in (ONE, TWO):
                 small: Beside = beside(name, servers[name], options.small_calls)
                 found["besides"].append(small)
                 done()
         if "memory" in options.parts:
-            found["resident"] = resident_after(one, options.memory_calls, 8, done)
+            # Likewise: what larger sessions left here is not to hide what these calls add.
+            with pinch_server("--workers", "1") as fresh:
+                found["resident"] = resident_after(fresh, options.memory_calls, 8, done)
+    return found
+
+
+def _loads(options: argparse.Namespace, servers: dict[str, Measured], done: Any) -> list[Saturation]:
+    found: list[Saturation] = []
+    for tokens in options.sizes:
+        for name, measured in servers.items():
+            found.append(saturate(name, measured, tokens, _CALLERS.get(tokens, 8), options.seconds))
+            done()
     return found
 
 
@@ -186,6 +195,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--steps", type=int, default=20, help="calls timed of each case and size (20)")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each load (4)")
+    parser.add_argument("--warm-seconds", type=float, default=8.0, help="of calls before the first timed (8)")
     parser.add_argument("--small-calls", type=int, default=2_000, help="beside the big stream (2000)")
     parser.add_argument("--memory-calls", type=int, default=10_000, help="while memory is watched (10000)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import count, cycle
 from typing import Any
 
 from bench.latency.payloads import Call, GrowingSession
@@ -16,6 +16,7 @@ from bench.latency.stream import streaming
 from bench.scrape import moved, scrape
 
 _SMALL_TOKENS = 3_000
+_WARM_TOKENS = 50_000
 _CALLS = 22
 """Calls of a session before it is told anew: the middle of real agents' sessions."""
 _HANDLING = "grpc_server_handling_seconds_sum"
@@ -65,6 +66,18 @@ class Beside:
 def a_session(tokens: int, name: str, steps: int = _CALLS) -> list[Call]:
     """The last calls of one session in the body form, with edits as the reply."""
     return list(GrowingSession(tokens, steps).calls(name, "body", "edits"))
+
+
+def warm(measured: Measured, seconds: float) -> None:
+    """Calls a service for some seconds: a process brings in what it needs at its first calls, and settles."""
+    until = time.perf_counter() + seconds
+    with ExitStack() as stack:
+        send = _sender(stack, "pinch", measured)
+        for number in count():
+            for one in a_session(_WARM_TOKENS, f"warm {number}"):
+                if time.perf_counter() >= until:
+                    return
+                send(one)
 
 
 def saturate(server: str, measured: Measured, tokens: int, callers: int, seconds: float) -> Saturation:
