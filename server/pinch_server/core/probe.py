@@ -1,8 +1,10 @@
 """How much of a session's previous payload a payload repeats, told by hashes alone."""
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -96,10 +98,41 @@ def row_of(message: Message, new_texts: Mapping[int, str] = MappingProxyType({})
     return _digest([message.speaker.value, *map(_answered, message.results), *texts]), weight
 
 
-def trimmed_rows(messages: Sequence[Message], edits: Sequence[Edit]) -> dict[int, Row]:
-    """The messages that are changed, by their index, as they ship."""
+@dataclass(frozen=True, slots=True)
+class Trimmed:
+    """The messages that a plan changes, as they ship: worked out once for all calls that have the same plan.
+
+    Attributes:
+        indices: Their indices, rising.
+        places: Where the digest of each stands among those of all messages, and what it is.
+        upto: What the first so many add to the weight; less than nothing, as a rule.
+    """
+
+    indices: tuple[int, ...]
+    places: tuple[tuple[slice, bytes], ...]
+    upto: tuple[int, ...]
+
+
+def trimmed_rows(messages: Sequence[Message], edits: Sequence[Edit], rows: Rows) -> Trimmed:
+    """The messages that are changed, as they ship.
+
+    Args:
+        messages: The whole history, untrimmed.
+        edits: What is changed in it.
+        rows: The messages as they came.
+    """
     new_texts = {id(edit.old): edit.new for edit in edits}
-    return {index: row_of(messages[index], new_texts) for index in {edit.message for edit in edits}}
+    indices = sorted({edit.message for edit in edits})
+    shipped = [row_of(messages[index], new_texts) for index in indices]
+    upto = rows.upto
+    changes = (
+        weight - (upto[index + 1] - upto[index]) for index, (_, weight) in zip(indices, shipped, strict=True)
+    )
+    places = (
+        (slice(index * _DIGEST_BYTES, (index + 1) * _DIGEST_BYTES), digest)
+        for index, (digest, _) in zip(indices, shipped, strict=True)
+    )
+    return Trimmed(tuple(indices), tuple(places), tuple(accumulate(changes, initial=0)))
 
 
 def head_of(conversation: Conversation) -> bytes:
@@ -129,7 +162,7 @@ def compare(
     return compare_rows(
         head_of(conversation),
         rows,
-        trimmed_rows(conversation.messages, edits),
+        trimmed_rows(conversation.messages, edits, rows),
         previous,
         final_tokens=final_tokens,
         fixed_tokens=fixed_tokens,
@@ -139,7 +172,7 @@ def compare(
 def compare_rows(
     head: bytes,
     rows: Rows,
-    trimmed: Mapping[int, Row],
+    trimmed: Trimmed,
     previous: Payload | None,
     *,
     final_tokens: int,
@@ -158,17 +191,14 @@ def compare_rows(
     Returns:
         This payload, to be kept for the next call, and how it matches.
     """
-    digests, upto = rows.digests[:], rows.upto
-    # What each change makes of its message's weight.
-    changed: list[tuple[int, int]] = []
-    for index, (digest, weight) in trimmed.items():
-        digests[index * _DIGEST_BYTES : (index + 1) * _DIGEST_BYTES] = digest
-        changed.append((index, weight - (upto[index + 1] - upto[index])))
-    payload = Payload(head, bytes(digests), upto[-1] + sum(change for _, change in changed))
+    digests = rows.digests[:]
+    for place, digest in trimmed.places:
+        digests[place] = digest
+    payload = Payload(head, bytes(digests), rows.upto[-1] + trimmed.upto[-1])
     if previous is None:
         return payload, PrefixMatch()
     matching = _common(payload, previous) if head == previous.head else 0
-    before = upto[matching] + sum(change for index, change in changed if index < matching)
+    before = rows.upto[matching] + trimmed.upto[bisect_left(trimmed.indices, matching)]
     same_head = fixed_tokens if head == previous.head else 0
     tokens = same_head + round(before * (final_tokens - fixed_tokens) / max(payload.weight, 1))
     share = before / previous.weight if previous.weight else float(head == previous.head)

@@ -277,11 +277,12 @@ class Decider:
         if conversation is None or tally is None or conversation.unsupported is not None:
             return None, None
         stats, worked = planned.plan.stats, planned.worked
+        rows = tally.rows()
         if worked.rows is None:
-            worked.rows = trimmed_rows(conversation.messages, worked.edits)
+            worked.rows = trimmed_rows(conversation.messages, worked.edits, rows)
         return compare_rows(
             read.history.beside.head if read.history is not None else head_of(conversation),
-            tally.rows(),
+            rows,
             worked.rows,
             self._payloads.get(own, self._clock.monotonic()),
             final_tokens=stats.final_tokens if worked.edits else stats.original_tokens,

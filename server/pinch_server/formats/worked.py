@@ -1,11 +1,11 @@
 """What was worked out of a plan's edits, for the next call that has the very same ones."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from pinch_server.core.plan import Edit
-from pinch_server.core.probe import Row
+from pinch_server.core.probe import Trimmed
 from pinch_server.core.resending import Removed, removed_by
 from pinch_server.formats.json_body import ByteEdit
 
@@ -28,7 +28,7 @@ class Worked:
 
     edits: tuple[Edit, ...]
     byte_edits: tuple[ByteEdit, ...] = ()
-    rows: Mapping[int, Row] | None = None
+    rows: Trimmed | None = None
     removed: Removed = field(init=False)
     encoded: bytes | None = None
     told: str | None = None
