@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(argv)
     steps = _measured(options)
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 130)
     console.print(machine())
     console.print(_table(steps))
     if options.json:

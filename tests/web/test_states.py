@@ -129,6 +129,27 @@ def test_one_of_anything_is_singular(browser: Browser, tmp_path: Path) -> None:
     assert plurals.findall(overview + receipt) == []
 
 
+def test_one_hour_is_drawn(browser: Browser, tmp_path: Path) -> None:
+    """With the calls of one hour alone each chart of lines shows them."""
+    one = replace(next(iter(a_month(time_ns() // 1000, days=1))), created_at=time_ns() // 1000 - 1_000_000)
+    marks = """id => {
+      const canvas = document.querySelector(`#${id} canvas`);
+      if (!canvas) return 0;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      let coloured = 0;
+      for (let at = 0; at < data.length; at += 4) {
+        const [red, green, blue, opacity] = data.subarray(at, at + 4);
+        const spread = Math.max(red, green, blue) - Math.min(red, green, blue);
+        if (opacity > 128 && spread > 40) coloured += 1;
+      }
+      return coloured;
+    }"""
+    with service_over(tmp_path, [one]) as service:
+        browser.open(f"http://{service.http}/")
+        for chart in ("plot-tokens", "plot-latency"):
+            browser.until(f"({marks})('{chart}') > 8")
+
+
 def test_a_service_that_is_gone_is_told(browser: Browser, tmp_path: Path) -> None:
     """When the service stops the page says so and keeps what it had."""
     with service_over(tmp_path, list(a_month(time_ns() // 1000 - HOUR_US, days=1))) as service:

@@ -29,8 +29,11 @@ function axis(format, size = 52) {
   };
 }
 
+// A line of one hour has no length: its hours are drawn as points while they are few.
+const isShort = (_plot, _series, first, last) => last - first < 3;
+
 function line(label, stroke, fill, format) {
-  return { label, stroke: colour(stroke), fill: fill && colour(fill), width: 1.75, points: { show: false },
+  return { label, stroke: colour(stroke), fill: fill && colour(fill), width: 1.75, points: { size: 6, show: isShort },
     // Hours without calls say nothing, and are no fall to zero.
     spanGaps: true, value: (_plot, value) => (value == null ? "–" : format(value)) };
 }
@@ -53,12 +56,16 @@ function lines(id, summary, data, series, format, range) {
   const plot = new uPlot({
     width: place.clientWidth, height: place.clientHeight - 30, padding: [8, 18, 0, 0],
     cursor: { y: false, points: { size: 7 } },
-    scales: { y: { range } },
+    scales: { x: { range: hoursAround }, y: { range } },
     axes: [hours, axis(format)],
     series: [{ label: "hour", value: (_plot, value) => (value == null ? "–" : hour.format(value * 1000)) }, ...series],
   }, data, place);
   drawn.set(id, plot);
 }
+
+const LEAST_SECONDS = 6 * 3600;
+// Without this a window of one hour would be drawn as some years.
+const hoursAround = (_plot, low, high) => [Math.min(low, high - LEAST_SECONDS), high - low < LEAST_SECONDS ? high + 1800 : high];
 
 const fromZero = (_plot, _low, high) => [0, high > 0 ? high * 1.08 : 1];
 
