@@ -87,6 +87,8 @@ def show(console: Console, run: DemoRun, source: str, size: int, seconds: float)
     _caption(console, "3. Its row in the database (table prune_decisions; empty columns left out)")
     console.print(_row(run))
     console.print(f"It was there {run.row_seconds * 1000:,.0f} ms after the reply.", markup=False)
+    if run.pruned.pruned and not any(map(run.row.get, ("elided", "omitted", "capped"))):
+        console.print("It counts trims that this call made first: all of these follow from the history.")
     _caption(console, "4. The lines of /metrics that the call moved")
     console.print(_metrics(run))
     _caption(console, "5. The server was stopped")
