@@ -247,7 +247,7 @@ def test_the_goals_beside_peers_are_those_of_one_conversation() -> None:
         return list(map(goal_of, made))
 
     assert goals(f"generated {GOAL_TOKENS:,}") == [0.7, 1 / 20, 1 / 2000, None, None]
-    assert goals("generated 50,000") == goals("s015-codex-cli.openai") == [None] * 5
+    assert goals("generated 50,000") == goals("real 1") == [None] * 5
 
 
 def test_a_load_says_what_a_call_costs_and_how_much_of_it_is_the_plan() -> None:
