@@ -22,7 +22,7 @@ def _step(against: str, value: int, first: float, per_second: float = 0.0) -> St
 LINEAR = [
     *(_step("tokens", value, 1.0 + value / 50_000) for value in (2_000, 8_000, 48_000)),
     *(_step("tokens", value, 1.0 + value / 5_000) for value in (64_000, 500_000, 4_000_000)),
-    *(_step("messages", value, 40.0 + value / 50) for value in (11, 1_001, 50_001)),
+    *(_step("messages", value, 40.0 + value / 50) for value in (11, 1_001, 5_001, 20_001, 50_001)),
     *(_step("callers", value, 1.0, rate) for value, rate in ((1, 900.0), (2, 1_400.0), (64, 1_100.0))),
 ]
 """Linear on both sides of the budget, with the step between them that pruning costs."""
@@ -48,7 +48,9 @@ def test_linear_growth_passes() -> None:
         ("tokens", 64_000, {"first_ms": 25.0}, "where pruning begins (64,000 tokens) the first call"),
         ("tokens", 4_000_000, {"first_ms": 1_500.0}, "to 4,000,000 tokens the first call"),
         ("tokens", 4_000_000, {"again_ms": 900.0}, "to 4,000,000 tokens the again call"),
-        ("messages", 50_001, {"first_ms": 9_000.0}, "to 50,001 messages the first call"),
+        ("messages", 20_001, {"first_ms": 900.0}, "from 5,001 to 20,001 messages the first call"),
+        ("messages", 20_001, {"next_ms": 99.0}, "from 5,001 to 20,001 messages the next call"),
+        ("messages", 50_001, {"first_ms": 3_500.0}, "from 20,001 to 50,001 messages the first call"),
         ("messages", 50_001, {"next_ms": 9_000.0}, "to 50,001 messages the next call"),
         ("callers", 64, {"per_second": 900.0}, "64 callers get 900 calls a second of 1400 at best"),
     ],
@@ -71,7 +73,7 @@ def test_each_row_is_plotted() -> None:
         made.values(),
         ("tokens", "tokens", "messages", "calls under way"),
         (kinds, kinds, kinds, ["answered"]),
-        (6, 4, 3, 3),
+        (6, 4, 5, 3),
         strict=True,
     ):
         assert f">{cause}<" in chart
