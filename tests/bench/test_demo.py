@@ -63,12 +63,13 @@ def test_tables_for_people() -> None:
 
 
 @pytest.mark.xdist_group("demo")
-@pytest.mark.parametrize("name", ["s013-codex-cli.openai.json", "s054-claude-code.anthropic.json"])
-def test_real_conversations(name: str) -> None:
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+def test_real_conversations(dialect: str) -> None:
     """Real sessions take the same path."""
     if not CORPUS.is_dir():
         pytest.skip("the corpus of real conversations is not beside this checkout")
-    found = told("--conversation", str(CORPUS / name))
+    longest = max(CORPUS.glob(f"*.{dialect}.json"), key=lambda path: path.stat().st_size)
+    found = told("--conversation", str(longest))
     assert found["exit_status"] == 0
     assert found["row"]["pinch_original_tokens"] == found["stats"]["original_tokens"] > 50_000
     assert found["pruned"]
