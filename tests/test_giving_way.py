@@ -84,6 +84,25 @@ def test_it_goes_on_at_once_when_nobody_is_to_be_waited_for(monkeypatch: pytest.
         give_way()
 
 
+def test_it_gives_way_only_while_its_own_caller_has_time_for_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who could not be ready before its deadline after giving way gives way to nobody."""
+    monkeypatch.setattr(lanes, "_GIVES_WAY_SECONDS", FOR_EVER)
+    clock = Hand()
+    newcomers = Newcomers(clock)
+    lane = Lanes(clock, newcomers=newcomers)
+    hour = 3600
+    # A megabyte is known to take 10 hours.
+    with lane.place(MB, Patience()):
+        clock.at += 10 * hour
+    with lane.place(MB, Patience(13 * hour)) as patience:
+        clock.at += 4 * hour
+        newcomers.came(lambda: None)
+        # Any wait would last as long as the test's patience: 6 hours are to come, and 9 are left.
+        patience.place.give_way()
+        clock.at += 9 * hour
+        patience.place.give_way()
+
+
 def test_a_call_that_fails_is_over_too() -> None:
     """A call is over when its answer is an error."""
     newcomers = Newcomers(Hand())

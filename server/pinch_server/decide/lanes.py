@@ -182,7 +182,7 @@ class _Place:
         may_go: Set when it may be worked on, or need not wait any longer.
     """
 
-    __slots__ = ("_gave_way", "_is_gone", "_lane", "held", "may_go", "size")
+    __slots__ = ("_gave_way", "_is_gone", "_lane", "_until", "held", "may_go", "size")
 
     def __init__(self, lane: _Lane, size: int) -> None:
         self.size: Final = size
@@ -191,6 +191,7 @@ class _Place:
         self._lane = lane
         self._is_gone = False
         self._gave_way = 0.0
+        self._until = threading.TIMEOUT_MAX
 
     def enter(self, patience: Patience) -> None:
         """Waits for its turn; one that nobody is ahead of has it at once, whatever is expected.
@@ -202,6 +203,7 @@ class _Place:
         lane = self._lane
         # Absent a deadline, gRPC gives a time beyond any life.
         seconds = threading.TIMEOUT_MAX if patience.seconds is None else patience.seconds
+        self._until = lane.now() + seconds
         with lane.lock:
             if lane.running is None:
                 lane.begin(self)
@@ -230,7 +232,8 @@ class _Place:
     def give_way(self) -> None:
         """Lets the call that came last be answered first, for a moment, if that is a small one.
 
-        All that it waits for in this way is never more than half of its time.
+        All that it waits for in this way is never more than half of its time, and no more than its own caller
+        has time left for.
         """
         lane = self._lane
         newest = lane.newcomers.newest
@@ -238,7 +241,8 @@ class _Place:
             return
         now = lane.now()
         worked = self.held + now - lane.began - self._gave_way
-        seconds = min(newest.came + _GIVES_WAY_SECONDS - now, worked - self._gave_way)
+        spare = self._until - now - lane.seconds(self) * _SPARE
+        seconds = min(newest.came + _GIVES_WAY_SECONDS - now, worked - self._gave_way, spare)
         if seconds > 0:
             newest.wait(seconds)
             self._gave_way += lane.now() - now
