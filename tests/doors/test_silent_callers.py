@@ -15,6 +15,7 @@ from tests.rpc.conversations import typed
 from tests.rpc.service import Service, refusal, running
 
 PRUNE = "/pinch.v1.PruneService/Prune"
+EXPAND = "/pinch.v1.PruneService/Expand"
 CHECK, WATCH = "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"
 SILENT = 40
 
@@ -72,6 +73,17 @@ def test_a_probe_does_not_wait_for_the_silent_ones(method: str, monkeypatch: pyt
         for _ in range(3):
             reply = health.Check(health_pb2.HealthCheckRequest(), timeout=60)
             assert reply.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def test_a_question_waits_for_silent_ones_no_longer_than_a_probe_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silent questions on every thread for questions end long before a large message has to be there."""
+    monkeypatch.setattr(chain, "_PROBE_SECONDS", 0.2)
+    with running(message_seconds=3600) as service, silent(service, EXPAND) as calls:
+        with pytest.raises(grpc.RpcError) as caught:
+            service.prune.Expand(pb.ExpandRequest(reference="a" * 24), timeout=60)
+        assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+        for call in calls:
+            assert call.exception(60) is not None
 
 
 def test_a_stream_that_falls_silent_ends() -> None:

@@ -58,8 +58,8 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         clock: Tells when a call began.
         decoders: How the request of a method is decoded, by its full name, where not as generated.
         spare: Threads for health checks and for what gates end; None: those of the calls.
-        message_seconds: How long a message may take once its call has begun (seconds); a health check's,
-            which is few bytes, gets two at most.
+        message_seconds: How long a message may take once its call has begun (seconds); a health check's, and
+            that of a method with threads of its own, which is few bytes, gets two at most.
         apart: Threads of the methods that have their own, by full name. Only the first of their messages has
             to come in time.
     """
@@ -82,12 +82,14 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
         # A thread must be left for the probe that does send its message, however many others do not.
         most = None if spare is None else SPARE_THREADS // 2
         self._probes = Arrivals(min(message_seconds, _PROBE_SECONDS), clock.monotonic, most)
+        # Their threads are few: nobody who sends nothing holds one for long.
+        self._questions = Arrivals(min(message_seconds, _PROBE_SECONDS), clock.monotonic)
         self._own = apart
         self._made: dict[str, tuple[Any, Any]] = {}
 
     def close(self) -> None:
         """Waits for no more messages."""
-        for arrivals in (self._arrivals, self._probes):
+        for arrivals in (self._arrivals, self._probes, self._questions):
             arrivals.close()
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
@@ -131,6 +133,8 @@ class Chain(grpc.ServerInterceptor):  # type: ignore[type-arg] # generic in the 
             return self._watch(behaviour, handler)
         is_probe = method.startswith(HEALTH)
         arrivals = self._probes if is_probe else self._arrivals
+        if method in self._own and not handler.request_streaming:
+            arrivals = self._questions
         each = arrivals.begun if method in self._own else arrivals.each
         pool = self._spare if is_probe else self._own.get(method)
         decode = self._decoders.get(method, handler.request_deserializer)

@@ -67,7 +67,8 @@ class ServerSettings(BaseModel, frozen=True, extra="forbid"):
     )
     message_seconds: Annotated[float, Within(Bound(0.1, 3600))] = Field(
         default=30.0,
-        description="Time a message may take once its call has begun; a health check's gets 2 (seconds).",
+        description="Time a message may take once its call has begun; a health check's or question's gets 2 "
+        "(seconds).",
     )
     insecure: bool = Field(default=False, description="Whether plain text may be served beyond this machine.")
     reflection: bool = Field(
