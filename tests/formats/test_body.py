@@ -115,3 +115,11 @@ def test_a_reading_that_went_wrong_changes_no_byte() -> None:
 def test_nothing_planned_writes_nothing() -> None:
     """Without edits there are no byte ranges."""
     assert byte_edits(read_body(chat('"x"'), None), []) == []
+
+
+@pytest.mark.parametrize(("role", "speaker"), [("user", "user"), ("function", "tool"), ("tool", "tool")])
+def test_what_a_function_says_in_gemini_is_no_turn(role: str, speaker: str) -> None:
+    """Only the user opens a turn: a text in the place of a function's results is not the user's."""
+    body = json.dumps({"contents": [{"role": role, "parts": [{"text": "said"}]}]}).encode()
+    (message,) = read_body(body, Format.GEMINI).conversation.messages
+    assert (message.speaker.value, message.is_turn) == (speaker, speaker == "user")

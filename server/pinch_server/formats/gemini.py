@@ -91,8 +91,9 @@ def _read_content(value: Any, address: Address) -> Message:
             images += _image(inline)[0]
         else:
             fixed.append(json_text(part))
-    is_turn = speaker is Speaker.USER and len(results) < len(parts)
-    if speaker is Speaker.USER and results and not is_turn:
+    # What a function says is no turn of the user, whatever it has beside its results.
+    is_turn = role == "user" and len(results) < len(parts)
+    if speaker is Speaker.USER and not is_turn and (results or role != "user"):
         speaker = Speaker.TOOL
     return Message(speaker, tuple(fixed), tuple(prose), tuple(calls), tuple(results), images, is_turn)
 
