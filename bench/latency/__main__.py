@@ -7,7 +7,7 @@ is missed; the tables say which.
 
 parts:
   ratios   one call at a time, each form and reply, one worker
-  two      the same with two workers, which get a session's calls in turn (body form, edits)
+  two      a session's next calls to two workers, which get them in turn
   ranking  what ranking by embeddings adds to calls that are decided anew
   corpus   the longest real conversations, where there are some
   stages   where a call's time goes
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     chats = _conversations(options.corpus) if "corpus" in options.parts else []
     steps = (
         (len(options.sizes) * len(ratios.CASES) if "ratios" in options.parts else 0)
-        + (len(options.sizes) if "two" in options.parts else 0)
+        + (len(options.sizes) * len(ratios.NEXT) if "two" in options.parts else 0)
         + (len(options.ranked_sizes) * len(ranked.CASES) if "ranking" in options.parts else 0)
         + len(chats) * len(real.FORMS)
         + (len(options.sizes) if "stages" in options.parts else 0)
@@ -117,9 +117,7 @@ def _measure(options: argparse.Namespace, chats: list[Conversation], done: Any) 
         if "ratios" in options.parts:
             found["ratios"] = list(ratios.measure(echo, one, options.sizes, options.steps, done))
         if "two" in options.parts:
-            found["two"] = list(
-                ratios.measure(echo, two, options.sizes, options.steps, done, ratios.NEXT_EDITS)
-            )
+            found["two"] = list(ratios.measure(echo, two, options.sizes, options.steps, done, ratios.NEXT))
         if "ranking" in options.parts:
             # A service of its own: its vectors are not to weigh in what memory is measured later.
             with pinch_server("--workers", "1") as ranking:
@@ -189,7 +187,10 @@ def _parser() -> argparse.ArgumentParser:
         "--sizes", type=_sizes, default=ratios.SIZES, help="tokens (3000,50000,324000,1000000)"
     )
     parser.add_argument(
-        "--ranked-sizes", type=_sizes, default=ranked.SIZES, help="tokens in the part ranking (50000,324000)"
+        "--ranked-sizes",
+        type=_sizes,
+        default=ranked.SIZES,
+        help="tokens in the part ranking (50000,324000,1000000)",
     )
     parser.add_argument(
         "--corpus", type=Path, default=FOLDER, metavar="DIR", help="a folder of bodies (../shared/corpus)"

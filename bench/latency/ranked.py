@@ -15,7 +15,7 @@ from pinch.v1 import prune_pb2 as pb
 
 Vectors: TypeAlias = Literal["off", "warm", "cold"]
 
-SIZES: Final = (50_000, 324_000)
+SIZES: Final = (50_000, 324_000, 1_000_000)
 """Sizes of the conversations (tokens, characters / 3)."""
 _COLD_SESSIONS: Final = 12
 _MADE: Final = "pinch_embedding_cache_misses_total"

@@ -50,8 +50,8 @@ CASES: Final = (
 )
 
 
-NEXT_EDITS: Final = CASES[:1]
-"""What is measured of two workers: a body, with edits as the reply."""
+NEXT: Final = CASES[:4]
+"""What is measured of two workers: a session's next calls, in each form and reply."""
 
 
 @dataclass(frozen=True, slots=True)
